@@ -1,0 +1,3 @@
+//! The `aerodrome` command.
+
+fn main() {}

@@ -1,0 +1,69 @@
+//! Checking: is there a serial order of the transactions that explains the trace?
+//!
+//! Three engines behind one trait, which takes events one by one and may answer with a violation.
+
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+
+/// Decides conflict serializability of the events it is fed.
+///
+/// An engine takes a trace that is well formed (`trace::WellFormed` sees to that: no nested begin, no re-entrant
+/// acquire) and already read under a [`Semantics`](crate::trace::Semantics) (`check::Checker` does that: no
+/// [`Op::Split`], no [`Op::Restart`], no acquire of a lock that does not order).
+pub trait Engine {
+    /// Takes the next event. `position` counts the trace's events from 1 and only grows.
+    ///
+    /// After a violation the engine may be fed on: the edge that closed the cycle is not taken, so that the graph stays
+    /// acyclic and every later violation is a real cycle again.
+    fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>>;
+}
+
+/// A cycle of transactions: no serial order explains the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The position of the event that closed the cycle.
+    pub event: u64,
+    /// The transaction to blame: an index into `transactions`.
+    pub blame: usize,
+    /// The transactions of the cycle, in its order.
+    pub transactions: Vec<Transaction>,
+    /// `edges[i]` leads from `transactions[i]` to the next, the last one back to the first. Empty where the engine keeps
+    /// no edges.
+    pub edges: Vec<Edge>,
+}
+
+/// A transaction in a [`Violation`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Whose.
+    pub strand: StrandId,
+    /// Nothing for an event outside any block.
+    pub block: Option<BlockId>,
+    /// The position at which it began, where known.
+    pub begin: Option<u64>,
+    /// Where it began.
+    pub site: SiteId,
+}
+
+/// Why one transaction comes before another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The earlier event, in the earlier transaction.
+    pub from: Access,
+    /// The later event, in the later transaction.
+    pub to: Access,
+}
+
+/// An event in a [`Violation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The event's position.
+    pub position: u64,
+    /// Who.
+    pub strand: StrandId,
+    /// What.
+    pub op: Op,
+    /// On what, where the operation is on an object.
+    pub object: Option<ObjectId>,
+    /// Where.
+    pub site: SiteId,
+}

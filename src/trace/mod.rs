@@ -1,0 +1,229 @@
+//! Traces: what happened, in one order.
+//!
+//! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the same thing in memory
+//! and in a file; engines, predictors and reports know nothing else of the program that ran.
+
+/// A strand: what the papers call a thread.
+///
+/// The number is dense. It may be given to a new strand by a later fork once its owner has been joined or has retired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct StrandId(pub u32);
+
+/// A tracked lock, variable, channel or message.
+///
+/// The number is dense. It may be given to a new object after [`Op::Retire`] or [`Op::Recv`]. One object can be both a
+/// lock and a variable: `Mutex<T>` is acquired and released, and its content is read and written, under one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct ObjectId(pub u32);
+
+/// A source location. Not dense: an opaque code that [`Names::site`] resolves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SiteId(pub u32);
+
+impl SiteId {
+    /// No location is known.
+    pub const NONE: SiteId = SiteId(0);
+}
+
+/// An atomic block of the source. Not dense: an opaque code that [`Names::block`] resolves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct BlockId(pub u32);
+
+/// Which updates commute: two updates of the same kind do, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names of the atomics' methods")]
+pub enum Update {
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Max,
+    Min,
+    /// A message was put into a channel: changes what `len`, `is_empty` and a vain `try_recv` see.
+    Send,
+}
+
+/// What an event does. The comment says what the event's `target` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// A block is entered (block).
+    Begin,
+    /// The block is left (block).
+    End,
+    /// The strand waits for another's progress, which cannot be atomic: under the `rust` semantics the transaction ends
+    /// and a new one of the same block begins (0).
+    Split,
+    /// A retry: under the `rust` semantics, a transaction that has written nothing yet starts anew (0).
+    Restart,
+    /// (object)
+    Read,
+    /// (object)
+    Write,
+    /// A read and a write that nothing comes between, such as `swap` (object).
+    ReadWrite,
+    /// A read-modify-write that commutes with its own kind (object).
+    Update(Update),
+    /// (object)
+    Acquire,
+    /// (object)
+    Release,
+    /// (object)
+    AcquireShared,
+    /// (object)
+    ReleaseShared,
+    /// The holder of a shared lock becomes its exclusive holder, with no moment in between (object).
+    Upgrade,
+    /// The exclusive holder of a lock becomes a shared holder, with no moment in between (object).
+    Downgrade,
+    /// (strand)
+    Fork,
+    /// (strand)
+    Join,
+    /// Every earlier signal of an object comes before every later await of it; nothing else is ordered: barriers, park
+    /// and unpark, and the like (object).
+    Signal,
+    /// (object)
+    Await,
+    /// A message is sent: its object is born (object).
+    Send,
+    /// The message is received: ordered after its send, and its object retires (object).
+    Recv,
+    /// The object is gone; its number may be given to another (object).
+    Retire,
+    /// The value that this strand's next write stores, for properties: the low half is in `target`, the high half in
+    /// `site`; see [`Event::value`].
+    Value,
+}
+
+/// One step of one strand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Event {
+    /// Who.
+    pub strand: StrandId,
+    /// On what: an object, a strand or a block, as the operation says.
+    pub target: u32,
+    /// Where in the source.
+    pub site: SiteId,
+    /// What.
+    pub op: Op,
+}
+
+const _: () = assert!(size_of::<Event>() == 16);
+
+impl Event {
+    /// The object of an operation on objects.
+    #[inline]
+    pub fn object(&self) -> ObjectId {
+        ObjectId(self.target)
+    }
+
+    /// The other strand of a fork or join.
+    #[inline]
+    pub fn other(&self) -> StrandId {
+        StrandId(self.target)
+    }
+
+    /// The block of a begin or end.
+    #[inline]
+    pub fn block(&self) -> BlockId {
+        BlockId(self.target)
+    }
+
+    /// The value of an [`Op::Value`].
+    #[inline]
+    pub fn value(&self) -> i64 {
+        (u64::from(self.target) | u64::from(self.site.0) << 32) as i64
+    }
+}
+
+/// What kind of thing an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ObjectKind {
+    /// Read and written, never locked.
+    Variable,
+    /// A lock around data: under the `rust` semantics the data orders, not the lock.
+    Lock,
+    /// A lock around nothing (`Mutex<()>`): orders by release and acquire under either semantics.
+    BareLock,
+    /// A channel's state.
+    Channel,
+    /// One message.
+    Message,
+    /// A barrier, a parked thread: signalled and awaited.
+    Signal,
+}
+
+/// How recorded operations are read; the table in `ARCHITECTURE.md` has every difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Semantics {
+    /// No alarm that a Rust programmer would call false.
+    #[default]
+    Rust,
+    /// The papers' definitions to the letter.
+    Paper,
+}
+
+/// What is known of a strand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StrandInfo {
+    /// The thread's name, or the name in the trace.
+    pub name: String,
+}
+
+/// What is known of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// The name that the program gave it (`aerodrome::name`) or that it has in the trace.
+    pub name: Option<String>,
+    /// The Rust type (`Mutex<Account>`), where known.
+    pub type_name: Option<String>,
+    /// Where it was made.
+    pub created: SiteId,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SiteInfo {
+    /// File, line and column, each counted from 1.
+    Source {
+        /// As the compiler names it.
+        file: String,
+        /// From 1.
+        line: u32,
+        /// From 1.
+        column: u32,
+    },
+    /// A number or word that only the trace's author understands (the third field of the STD format).
+    Label(String),
+}
+
+/// What is known of an atomic block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// `Account::withdraw`, or the name in `begin(..)`; empty where `begin` came without one.
+    pub name: String,
+    /// Where the block is.
+    pub site: SiteId,
+}
+
+/// The names behind an event's numbers, at the moment at which the event was the trace's last.
+pub trait Names {
+    /// A strand that has occurred.
+    fn strand(&self, id: StrandId) -> StrandInfo;
+    /// An object that has occurred and not retired.
+    fn object(&self, id: ObjectId) -> ObjectInfo;
+    /// A site; nothing for [`SiteId::NONE`].
+    fn site(&self, id: SiteId) -> Option<SiteInfo>;
+    /// A block that has occurred.
+    fn block(&self, id: BlockId) -> BlockInfo;
+}
