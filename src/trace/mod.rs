@@ -222,6 +222,8 @@ pub trait Names {
     fn strand(&self, id: StrandId) -> StrandInfo;
     /// An object that has occurred and not retired.
     fn object(&self, id: ObjectId) -> ObjectInfo;
+    /// The same object's kind, without its names: asked for every lock event.
+    fn kind(&self, id: ObjectId) -> ObjectKind;
     /// A site; nothing for [`SiteId::NONE`].
     fn site(&self, id: SiteId) -> Option<SiteInfo>;
     /// A block that has occurred.
