@@ -2,5 +2,11 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "check")]
+mod collect;
+#[cfg(feature = "check")]
+mod mark;
+#[cfg(feature = "check")]
+mod record;
 #[cfg(feature = "trace")]
 pub mod trace;
