@@ -8,5 +8,6 @@ mod collect;
 mod mark;
 #[cfg(feature = "check")]
 mod record;
+pub mod thread;
 #[cfg(feature = "trace")]
 pub mod trace;

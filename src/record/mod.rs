@@ -580,7 +580,7 @@ impl Pen {
     }
 
     /// Publishes an acquire that is held back: the strand is about to wait.
-    fn flush_held(self) {
+    pub(crate) fn flush_held(self) {
         if self.0.held.get().object != 0 {
             self.flush();
         }
