@@ -52,7 +52,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{self, Violation};
-use crate::trace::{Names, ObjectId, ObjectKind, Op, SiteId, SiteInfo, Update};
+use crate::trace::{Names, ObjectId, ObjectKind, Op, SiteId, SiteInfo, StrandId, Update};
 use pattern::Pattern;
 use window::Slice;
 
@@ -323,6 +323,37 @@ impl Object {
     }
 }
 
+/// The names of a report's strands, no two of them alike: many threads have no name, and others share one.
+pub(crate) struct StrandNames(HashMap<StrandId, String>);
+
+impl StrandNames {
+    fn new(names: &dyn Names, mut strands: Vec<StrandId>) -> StrandNames {
+        strands.sort_unstable();
+        strands.dedup();
+        let mut owners: HashMap<String, usize> = HashMap::new();
+        let named: Vec<(StrandId, String)> = strands
+            .into_iter()
+            .map(|id| (id, names.strand(id).name))
+            .collect();
+        named
+            .iter()
+            .for_each(|(_, name)| *owners.entry(name.clone()).or_default() += 1);
+        let unique = |(id, name): (StrandId, String)| match owners.get(&name) {
+            _ if name.is_empty() => (id, format!("#{}", id.0)),
+            Some(2..) => (id, format!("{name} #{}", id.0)),
+            _ => (id, name),
+        };
+        StrandNames(named.into_iter().map(unique).collect())
+    }
+
+    fn name(&self, id: StrandId) -> String {
+        self.0
+            .get(&id)
+            .cloned()
+            .unwrap_or_else(|| format!("#{}", id.0))
+    }
+}
+
 /// What a report has beside the violation.
 #[derive(Clone, Debug, Default)]
 pub struct Extras<'a> {
@@ -345,6 +376,18 @@ pub struct Extras<'a> {
 impl Report {
     /// Resolves a violation. Reads no file; the names are asked for what the violation and the window mention.
     pub fn new(violation: &Violation, names: &dyn Names, extras: &Extras<'_>) -> Report {
+        let edges = violation
+            .edges
+            .iter()
+            .flat_map(|edge| [edge.from.strand, edge.to.strand]);
+        let mut strands: Vec<StrandId> = violation
+            .transactions
+            .iter()
+            .map(|transaction| transaction.strand)
+            .chain(edges)
+            .collect();
+        strands.extend(extras.window.iter().flat_map(|window| window.strands()));
+        let strands = StrandNames::new(names, strands);
         let transactions: Vec<Transaction> = violation
             .transactions
             .iter()
@@ -357,7 +400,7 @@ impl Report {
                         place: Place::of(block.site, names),
                     }
                 }),
-                strand: names.strand(transaction.strand).name,
+                strand: strands.name(transaction.strand),
                 begin: transaction.begin,
                 place: Place::of(transaction.site, names),
                 panicked: extras.panicked.contains(&i),
@@ -422,7 +465,7 @@ impl Report {
                     number: i + 1,
                     position: access.position,
                     transaction: *transaction,
-                    strand: names.strand(access.strand).name,
+                    strand: strands.name(access.strand),
                     op: access.op,
                     object,
                     place: Place::of(access.site, names),
@@ -472,7 +515,7 @@ impl Report {
                     .chain(begins)
                     .chain([violation.event])
                     .collect();
-                window.slice(names, &cycle, limit)
+                window.slice(names, &strands, &cycle, limit)
             }),
         };
         report.pattern = Pattern::of(&report);

@@ -131,6 +131,12 @@ fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
             transaction.strand
         ))));
     }
+    if let Some(missing) = report.window.as_ref().and_then(|window| window.missing) {
+        group = group.element(Level::NOTE.message(format!(
+            "events {} to {} are not on the page of this report: the window had room for {} bytes only (`AERODROME_WINDOW`)",
+            missing.from, missing.to, missing.bytes
+        )));
+    }
     if let Some(test) = &report.test {
         group = group.element(Level::NOTE.message(clean(&format!("in test `{test}`"))));
     }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Object, Place};
+use super::{Block, Object, Place, StrandNames};
 use crate::trace::{BlockId, Event, Names, ObjectId, ObjectKind, Op, SiteId, StrandId};
 
 /// The window's default bound.
@@ -182,6 +182,29 @@ impl Window {
         }
     }
 
+    /// The strands of its events, and those they fork and join.
+    pub(super) fn strands(&self) -> Vec<StrandId> {
+        let mut seen: Vec<bool> = Vec::new();
+        let mut see = |id: StrandId| {
+            let at = id.0 as usize;
+            if seen.len() <= at {
+                seen.resize(at + 1, false);
+            }
+            seen[at] = true;
+        };
+        for Entry { event, .. } in &self.entries {
+            see(event.strand);
+            if target(event.op) == Target::Strand {
+                see(event.other());
+            }
+        }
+        (0..)
+            .zip(seen)
+            .filter(|(_, seen)| *seen)
+            .map(|(id, _)| StrandId(id))
+            .collect()
+    }
+
     /// Whether an object's number has been given to another object after the given position.
     pub(super) fn was_recycled(&self, object: ObjectId, position: u64) -> bool {
         let from = self
@@ -200,9 +223,15 @@ impl Window {
     }
 
     /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
-    pub fn slice(&self, names: &dyn Names, around: &[u64], limit: usize) -> Slice {
+    pub(super) fn slice(
+        &self,
+        names: &dyn Names,
+        strand_names: &StrandNames,
+        around: &[u64],
+        limit: usize,
+    ) -> Slice {
         let kept = self.nearest(around, limit);
-        let mut resolver = Resolver::new(self, names, &kept);
+        let mut resolver = Resolver::new(self, names, strand_names, &kept);
         let mut slice = Slice::default();
         let mut open: HashMap<StrandId, BlockId> = HashMap::new();
         let mut next = 0;
@@ -472,6 +501,7 @@ impl<K: std::hash::Hash + Eq, V> Table<K, V> {
 /// earlier owners in the window are told apart, and nameless.
 struct Resolver<'a> {
     names: &'a dyn Names,
+    strand_names: &'a StrandNames,
     /// By number, the positions at which an object retired or a strand was forked, that is, at which owners change.
     retired: HashMap<ObjectId, Vec<u64>>,
     forked: HashMap<StrandId, Vec<u64>>,
@@ -484,7 +514,12 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn new(window: &Window, names: &'a dyn Names, kept: &[std::ops::Range<usize>]) -> Self {
+    fn new(
+        window: &Window,
+        names: &'a dyn Names,
+        strand_names: &'a StrandNames,
+        kept: &[std::ops::Range<usize>],
+    ) -> Self {
         let mut retired: HashMap<ObjectId, Vec<u64>> = HashMap::new();
         let mut forked: HashMap<StrandId, Vec<u64>> = HashMap::new();
         for Entry { event, position } in &window.entries {
@@ -505,6 +540,7 @@ impl<'a> Resolver<'a> {
         }
         Resolver {
             names,
+            strand_names,
             retired,
             forked,
             used,
@@ -517,15 +553,12 @@ impl<'a> Resolver<'a> {
 
     fn object(&mut self, event: &Event, position: u64) -> usize {
         let id = event.object();
-        let later = self.retired.get(&id).map_or(0, |at| {
-            at.iter().filter(|retired| **retired >= position).count()
-        });
-        let recycled = match later {
-            0 => false,
+        let retired = self.retired.get(&id).map_or(&[][..], Vec::as_slice);
+        let later = retired.len() - retired.partition_point(|retired| *retired < position);
+        let recycled = match (later, retired.last(), self.used.get(&id)) {
+            (0, ..) => false,
             // Retired, and the number not used since: the names still know it.
-            1 => self.retired[&id]
-                .last()
-                .is_some_and(|retired| self.used.get(&id).is_some_and(|used| used > retired)),
+            (1, Some(retired), Some(used)) => used > retired,
             _ => true,
         };
         let names = self.names;
@@ -538,15 +571,14 @@ impl<'a> Resolver<'a> {
 
     fn strand(&mut self, id: StrandId, position: u64) -> usize {
         // The fork itself already means the new owner.
-        let later = self.forked.get(&id).map_or(0, |at| {
-            at.iter().filter(|forked| **forked > position).count()
-        });
-        let names = self.names;
+        let forked = self.forked.get(&id).map_or(&[][..], Vec::as_slice);
+        let later = forked.len() - forked.partition_point(|forked| *forked <= position);
+        let name = self.strand_names.name(id);
         self.strands.get((id, later), || {
             if later == 0 {
-                names.strand(id).name
+                name
             } else {
-                "an earlier thread".to_string()
+                format!("{name}, an earlier owner of the number")
             }
         })
     }

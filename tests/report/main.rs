@@ -5,3 +5,4 @@ mod cases;
 mod json;
 mod tale;
 mod text;
+mod window;
