@@ -10,4 +10,6 @@ mod mark;
 mod record;
 pub mod thread;
 #[cfg(feature = "trace")]
+pub mod report;
+#[cfg(feature = "trace")]
 pub mod trace;
