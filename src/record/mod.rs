@@ -535,18 +535,20 @@ impl Pen {
             if self.0.held.get().object != 0 {
                 self.flush();
             }
-            self.0.begin.set(code::block(block));
+            let block = code::block(block);
+            self.0.begin.set(block);
+            self.0.block.set(block);
             self.new_epoch();
         }
     }
 
-    /// A block is left; whether it was the outermost and nothing was recorded in it.
+    /// A block is left.
     #[inline]
-    fn end(self) -> bool {
+    fn end(self) -> Ended {
         let depth = self.0.depth.get();
         if depth != 1 {
             self.0.depth.set(depth.saturating_sub(1));
-            return false;
+            return Ended::Inner;
         }
         // A lock that was taken inside and is still held: its acquire belongs into the transaction.
         if self.0.held.get().object != 0 {
@@ -554,11 +556,11 @@ impl Pen {
         }
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
-            self.push(What::End, 0, 0, 0);
+            self.push(What::End, self.0.block.get(), 0, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
-        empty
+        if empty { Ended::Empty } else { Ended::Recorded }
     }
 
     /// The strand is about to wait for another's progress. Publishes what is held back, too.
@@ -712,10 +714,21 @@ pub(crate) fn begin(block: &'static Block) -> bool {
     }
 }
 
-/// The block is left; whether it was an outermost one in which nothing was recorded.
+/// What it was that ended with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nothing: the block is part of another's transaction, or the strand is not tracked any more.
+    Inner,
+    /// A transaction in which nothing was recorded.
+    Empty,
+    /// A transaction.
+    Recorded,
+}
+
+/// The block is left.
 #[inline]
-pub(crate) fn end() -> bool {
-    quiet_pen().is_some_and(Pen::end)
+pub(crate) fn end() -> Ended {
+    quiet_pen().map_or(Ended::Inner, Pen::end)
 }
 
 /// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
@@ -725,6 +738,16 @@ fn name_current(pen: Pen) {
         let thread = std::thread::current();
         let _ = pen.0.name.set(thread.name().unwrap_or("").into());
     });
+}
+
+/// How many atomic blocks the current strand is in, and the outermost of them.
+pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
+    match quiet_pen_if_registered() {
+        Some(Pen(strand)) if strand.depth.get() > 0 => {
+            (strand.depth.get(), Some(code::block_of(strand.block.get())))
+        }
+        _ => (0, None),
+    }
 }
 
 /// Makes sure that the current strand has its name.

@@ -9,6 +9,8 @@ use super::{BlockId, Event, Names, ObjectId, Op, StrandId};
 pub enum Rule {
     /// Only a strand that has not been joined has events.
     AfterJoin,
+    /// An event of a strand after its exit.
+    AfterExit,
     /// A strand is forked once, before its first event; its number may be forked again after its join.
     ForkOfLive,
     /// The number of a joined strand is forked again while a block of its former owner is open.
@@ -49,9 +51,15 @@ impl Malformed {
         let other = || names.strand(event.other()).name;
         let expected = match rule {
             Rule::AfterJoin => format!("no event of {strand} after its join"),
-            Rule::ForkOfLive if event.strand == event.other() => format!("another strand to fork {strand}"),
+            Rule::AfterExit => format!("no event of {strand} after its exit"),
+            Rule::ForkOfLive if event.strand == event.other() => {
+                format!("another strand to fork {strand}")
+            }
             Rule::ForkOfLive => format!("the fork of {0} before any event or fork of {0}", other()),
-            Rule::ForkOfOpen => format!("the former {} to have ended its block before it was joined", other()),
+            Rule::ForkOfOpen => format!(
+                "the former {} to have ended its block before it was joined",
+                other()
+            ),
             Rule::JoinOfSelf => "the join of another strand".to_owned(),
             Rule::EndWithoutBegin => format!("a begin of {strand} before its end"),
             Rule::NotHeld => format!("{strand} to hold {}", object()),
@@ -59,9 +67,17 @@ impl Malformed {
             Rule::Held(holder) if *holder == event.strand => {
                 format!("{strand} not to hold {} exclusively", object())
             }
-            Rule::Held(holder) => format!("{} to be free, but {} holds it", object(), names.strand(*holder).name),
+            Rule::Held(holder) => format!(
+                "{} to be free, but {} holds it",
+                object(),
+                names.strand(*holder).name
+            ),
             Rule::HeldShared(holder) => {
-                format!("{} to be free, but {} holds it shared", object(), names.strand(*holder).name)
+                format!(
+                    "{} to be free, but {} holds it shared",
+                    object(),
+                    names.strand(*holder).name
+                )
             }
             Rule::RecvWithoutSend => format!("a send of {} before its receipt", object()),
             Rule::SentTwice => format!("{} to be sent once", object()),
@@ -82,7 +98,9 @@ impl std::error::Error for Malformed {}
 /// An object as it is named in a message.
 pub fn object_name(names: &dyn Names, id: ObjectId) -> String {
     let info = names.object(id);
-    info.name.or(info.type_name).unwrap_or_else(|| format!("object {}", id.0))
+    info.name
+        .or(info.type_name)
+        .unwrap_or_else(|| format!("object {}", id.0))
 }
 
 /// An event in the words of the STD format: `rel(L1) by T0`.
@@ -96,7 +114,11 @@ pub fn describe(event: &Event, names: &dyn Names) -> String {
         Op::Value => event.value().to_string(),
         _ => object_name(names, event.object()),
     };
-    if target.is_empty() { format!("{operation} by {strand}") } else { format!("{operation}({target}) by {strand}") }
+    if target.is_empty() {
+        format!("{operation} by {strand}")
+    } else {
+        format!("{operation}({target}) by {strand}")
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +126,7 @@ enum Life {
     #[default]
     Unseen,
     Live,
+    Exited,
     Joined,
 }
 
@@ -177,17 +200,21 @@ impl WellFormed {
         };
         match counts {
             Ok(counts) => Ok(counts.then_some(*event)),
-            Err(rule) => Err(Malformed { event: *event, rule }),
+            Err(rule) => Err(Malformed {
+                event: *event,
+                rule,
+            }),
         }
     }
 
     #[cold]
     fn appear(&mut self, id: StrandId) -> Result<(), Rule> {
         let strand = self.strand(id);
-        if strand.life == Life::Joined {
-            return Err(Rule::AfterJoin);
+        match strand.life {
+            Life::Joined => return Err(Rule::AfterJoin),
+            Life::Exited => return Err(Rule::AfterExit),
+            Life::Unseen | Life::Live => strand.life = Life::Live,
         }
-        strand.life = Life::Live;
         Ok(())
     }
 
@@ -245,6 +272,13 @@ impl WellFormed {
                 self.strand(event.other()).life = Life::Joined;
                 Ok(true)
             }
+            Op::Exit => {
+                *self.strand(event.strand) = Strand {
+                    life: Life::Exited,
+                    depth: 0,
+                };
+                Ok(true)
+            }
             Op::AcquireShared => self.acquire_shared(event),
             Op::ReleaseShared => self.release_shared(event),
             Op::Upgrade => self.upgrade(event),
@@ -259,7 +293,9 @@ impl WellFormed {
             }
             Op::Recv => {
                 let state = self.object(event.object());
-                let State::Sent = state else { return Err(Rule::RecvWithoutSend) };
+                let State::Sent = state else {
+                    return Err(Rule::RecvWithoutSend);
+                };
                 *state = State::Free;
                 Ok(true)
             }
@@ -289,7 +325,10 @@ impl WellFormed {
         let state = self.object(event.object());
         match state {
             State::Free => {
-                *state = State::Held { holder: event.strand, depth: 1 };
+                *state = State::Held {
+                    holder: event.strand,
+                    depth: 1,
+                };
                 Ok(true)
             }
             State::Held { holder, depth } if *holder == event.strand => {
@@ -330,11 +369,17 @@ impl WellFormed {
         let id = event.object();
         match *self.object(id) {
             State::Free => {
-                *self.object(id) = State::Shared { holder: event.strand, depth: 1 };
+                *self.object(id) = State::Shared {
+                    holder: event.strand,
+                    depth: 1,
+                };
                 Ok(true)
             }
             State::Shared { holder, depth } if holder == event.strand => {
-                *self.object(id) = State::Shared { holder, depth: depth + 1 };
+                *self.object(id) = State::Shared {
+                    holder,
+                    depth: depth + 1,
+                };
                 Ok(false)
             }
             State::Shared { holder, depth } => {
@@ -368,7 +413,10 @@ impl WellFormed {
         let id = event.object();
         match *self.object(id) {
             State::Shared { holder, depth } if holder == event.strand => {
-                let rest = State::Shared { holder, depth: depth - 1 };
+                let rest = State::Shared {
+                    holder,
+                    depth: depth - 1,
+                };
                 *self.object(id) = if depth == 1 { State::Free } else { rest };
                 Ok(depth == 1)
             }
