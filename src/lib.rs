@@ -2,5 +2,7 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "trace")]
 pub mod trace;

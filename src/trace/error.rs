@@ -58,26 +58,46 @@ pub struct Error {
 
 impl Error {
     /// Something else was found than may stand at the place.
-    pub fn mismatch(file: &str, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn mismatch(
+        file: &str,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
         Self {
             file: file.to_owned(),
             place,
-            fault: Fault::Mismatch { expected: expected.into(), found: found.into() },
+            fault: Fault::Mismatch {
+                expected: expected.into(),
+                found: found.into(),
+            },
         }
     }
 
     /// The file ends too early.
-    pub fn truncated(file: &str, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn truncated(
+        file: &str,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
         Self {
             file: file.to_owned(),
             place,
-            fault: Fault::Truncated { expected: expected.into(), found: found.into() },
+            fault: Fault::Truncated {
+                expected: expected.into(),
+                found: found.into(),
+            },
         }
     }
 
     /// The system refused.
     pub fn io(file: &str, error: io::Error) -> Self {
-        Self { file: file.to_owned(), place: Place::File, fault: Fault::Io(error) }
+        Self {
+            file: file.to_owned(),
+            place: Place::File,
+            fault: Fault::Io(error),
+        }
     }
 }
 

@@ -24,7 +24,10 @@ impl Name {
         if name.len() <= INLINE {
             let mut bytes = [0; INLINE];
             bytes[..name.len()].copy_from_slice(name);
-            Name::Inline { len: name.len() as u8, bytes }
+            Name::Inline {
+                len: name.len() as u8,
+                bytes,
+            }
         } else {
             Name::Heap(name.into())
         }
@@ -126,7 +129,11 @@ struct Slot {
     len1: u32,
 }
 
-const FREE: Slot = Slot { word: 0, id: 0, len1: 0 };
+const FREE: Slot = Slot {
+    word: 0,
+    id: 0,
+    len1: 0,
+};
 
 /// An open-addressing table from names to numbers. It does not own the names: a closure gives the name of a number, and is
 /// asked only where a name is longer than a word.
@@ -137,7 +144,10 @@ pub(crate) struct Interner {
 
 impl Interner {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![FREE; 64], used: 0 }
+        Self {
+            slots: vec![FREE; 64],
+            used: 0,
+        }
     }
 
     #[inline]
@@ -150,7 +160,10 @@ impl Interner {
             if slot.len1 == 0 {
                 return Err(at);
             }
-            if slot.word == key.word && slot.len1 == len1 && (len1 <= 9 || name(slot.id) == key.bytes) {
+            if slot.word == key.word
+                && slot.len1 == len1
+                && (len1 <= 9 || name(slot.id) == key.bytes)
+            {
                 return Ok(at);
             }
             at = (at + 1) & mask;
@@ -172,7 +185,11 @@ impl Interner {
             }
         }
         self.used += 1;
-        self.place(Slot { word: key.word, id, len1: key.bytes.len() as u32 + 1 });
+        self.place(Slot {
+            word: key.word,
+            id,
+            len1: key.bytes.len() as u32 + 1,
+        });
     }
 
     fn home(&self, slot: &Slot) -> usize {
@@ -189,7 +206,11 @@ impl Interner {
     }
 
     /// Forgets a name; those that had to make way for it move up, so that no tombstones pile up.
-    pub(crate) fn remove<'n>(&mut self, key: &Key<'_>, name: impl Fn(u32) -> &'n [u8]) -> Option<u32> {
+    pub(crate) fn remove<'n>(
+        &mut self,
+        key: &Key<'_>,
+        name: impl Fn(u32) -> &'n [u8],
+    ) -> Option<u32> {
         let found = self.find(key, name).ok()?;
         let id = self.slots[found].id;
         let mask = self.slots.len() - 1;
@@ -229,7 +250,9 @@ mod tests {
     fn the_table_does_what_a_hash_map_does() {
         let mut state = 1u64;
         let mut random = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             (state >> 33) as u32
         };
         let mut model: HashMap<Vec<u8>, u32> = HashMap::new();
@@ -237,7 +260,11 @@ mod tests {
         let mut table = Interner::new();
         for _ in 0..200_000 {
             let number = random() % 500;
-            let text = if number % 2 == 0 { format!("V{number}") } else { format!("some.longer.name#{number}") };
+            let text = if number % 2 == 0 {
+                format!("V{number}")
+            } else {
+                format!("some.longer.name#{number}")
+            };
             let key = Key::new(text.as_bytes());
             let name = |id: u32| names[id as usize].bytes();
             assert_eq!(table.get(&key, name), model.get(text.as_bytes()).copied());

@@ -62,8 +62,14 @@ impl Format {
             return Format::Aero;
         }
         let mut lines = beginning.split(|&byte| byte == b'\n');
-        let line = lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
-        if line.contains(&b',') && !line.contains(&b'|') { Format::Csv } else { Format::Std }
+        let line = lines
+            .find(|line| !line.trim_ascii().is_empty())
+            .unwrap_or_default();
+        if line.contains(&b',') && !line.contains(&b'|') {
+            Format::Csv
+        } else {
+            Format::Std
+        }
     }
 }
 
@@ -100,7 +106,11 @@ pub fn from_reader<'a>(
 ) -> Result<Box<dyn Source + 'a>, Error> {
     let mut beginning = Vec::new();
     if format.is_none() {
-        input.by_ref().take(4096).read_to_end(&mut beginning).map_err(|error| Error::io(name, error))?;
+        input
+            .by_ref()
+            .take(4096)
+            .read_to_end(&mut beginning)
+            .map_err(|error| Error::io(name, error))?;
     }
     let format = format.unwrap_or_else(|| match Format::of_content(&beginning) {
         Format::Aero => Format::Aero,

@@ -2,7 +2,8 @@
 
 use super::intern::{Interner, Key, Name};
 use super::{
-    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId, StrandInfo,
+    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
+    StrandInfo,
 };
 
 /// Site codes with this bit are labels that were interned; the others are numbers or defined places.
@@ -58,7 +59,10 @@ impl Tables {
 
     /// Sites are the numbers of the trace itself, and labels where they are not: what a text has.
     pub(crate) fn numbered() -> Self {
-        Self { numbered: true, ..Self::default() }
+        Self {
+            numbered: true,
+            ..Self::default()
+        }
     }
 
     /// Names a strand, or the new one that has got the number.
@@ -69,7 +73,10 @@ impl Tables {
     /// Describes an object, or the new one that has got the number.
     pub fn define_object(&mut self, id: ObjectId, info: &ObjectInfo) {
         let name = info.name.as_ref().map(|name| Name::new(name.as_bytes()));
-        let type1 = info.type_name.as_ref().map_or(0, |name| self.intern_type(name) + 1);
+        let type1 = info
+            .type_name
+            .as_ref()
+            .map_or(0, |name| self.intern_type(name) + 1);
         self.set_object(id, info.kind, name, type1, info.created);
     }
 
@@ -82,10 +89,19 @@ impl Tables {
 
     /// Names a block.
     pub fn define_block(&mut self, id: BlockId, info: &BlockInfo) {
-        let block = Block { name: Name::new(info.name.as_bytes()), site: info.site };
+        let block = Block {
+            name: Name::new(info.name.as_bytes()),
+            site: info.site,
+        };
         let at = id.0 as usize;
         if at >= self.blocks.len() {
-            self.blocks.resize(at + 1, Block { name: Name::default(), site: SiteId::NONE });
+            self.blocks.resize(
+                at + 1,
+                Block {
+                    name: Name::default(),
+                    site: SiteId::NONE,
+                },
+            );
         }
         self.blocks[at] = block;
     }
@@ -93,22 +109,41 @@ impl Tables {
     fn intern_type(&mut self, name: &str) -> u32 {
         let ids = self.type_ids.get_or_insert_with(Interner::new);
         let key = Key::new(name.as_bytes());
-        ids.get(&key, |id| self.types[id as usize].bytes()).unwrap_or_else(|| {
-            let id = self.types.len() as u32;
-            self.types.push(Name::new(key.bytes()));
-            ids.insert(&key, id);
-            id
-        })
+        ids.get(&key, |id| self.types[id as usize].bytes())
+            .unwrap_or_else(|| {
+                let id = self.types.len() as u32;
+                self.types.push(Name::new(key.bytes()));
+                ids.insert(&key, id);
+                id
+            })
     }
 
-    fn set_object(&mut self, id: ObjectId, kind: ObjectKind, name: Option<Name>, type1: u32, created: SiteId) {
+    fn set_object(
+        &mut self,
+        id: ObjectId,
+        kind: ObjectKind,
+        name: Option<Name>,
+        type1: u32,
+        created: SiteId,
+    ) {
         let at = id.0 as usize;
         if at >= self.objects.len() {
             self.kinds.resize(at + 1, ObjectKind::Variable);
-            self.objects.resize(at + 1, Object { name: None, type1: 0, created: SiteId::NONE });
+            self.objects.resize(
+                at + 1,
+                Object {
+                    name: None,
+                    type1: 0,
+                    created: SiteId::NONE,
+                },
+            );
         }
         self.kinds[at] = kind;
-        self.objects[at] = Object { name, type1, created };
+        self.objects[at] = Object {
+            name,
+            type1,
+            created,
+        };
     }
 
     pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {
@@ -117,7 +152,10 @@ impl Tables {
     }
 
     pub(crate) fn push_block(&mut self, name: &[u8]) -> u32 {
-        self.blocks.push(Block { name: Name::new(name), site: SiteId::NONE });
+        self.blocks.push(Block {
+            name: Name::new(name),
+            site: SiteId::NONE,
+        });
         self.blocks.len() as u32 - 1
     }
 
@@ -131,11 +169,16 @@ impl Tables {
     }
 
     pub(crate) fn strand_name(&self, id: u32) -> &[u8] {
-        self.strands.get(id as usize).and_then(Option::as_ref).map_or(b"", Name::bytes)
+        self.strands
+            .get(id as usize)
+            .and_then(Option::as_ref)
+            .map_or(b"", Name::bytes)
     }
 
     pub(crate) fn block_name(&self, id: u32) -> &[u8] {
-        self.blocks.get(id as usize).map_or(b"", |block| block.name.bytes())
+        self.blocks
+            .get(id as usize)
+            .map_or(b"", |block| block.name.bytes())
     }
 
     pub(crate) fn label_name(&self, id: u32) -> &[u8] {
@@ -143,7 +186,10 @@ impl Tables {
     }
 
     pub(crate) fn object_name(&self, id: u32) -> &[u8] {
-        self.objects.get(id as usize).and_then(|object| object.name.as_ref()).map_or(b"", Name::bytes)
+        self.objects
+            .get(id as usize)
+            .and_then(|object| object.name.as_ref())
+            .map_or(b"", Name::bytes)
     }
 
     pub(crate) fn objects(&self) -> usize {
@@ -175,8 +221,11 @@ fn place(label: &str) -> SiteInfo {
         let (rest, column) = label.rsplit_once(':')?;
         let (file, line) = rest.rsplit_once(':')?;
         let (line, column) = (line.parse().ok()?, column.parse().ok()?);
-        (!file.is_empty() && line > 0 && column > 0)
-            .then(|| SiteInfo::Source { file: file.to_owned(), line, column })
+        (!file.is_empty() && line > 0 && column > 0).then(|| SiteInfo::Source {
+            file: file.to_owned(),
+            line,
+            column,
+        })
     };
     source().unwrap_or_else(|| SiteInfo::Label(label.to_owned()))
 }
@@ -184,25 +233,38 @@ fn place(label: &str) -> SiteInfo {
 impl Names for Tables {
     fn strand(&self, id: StrandId) -> StrandInfo {
         let name = self.strands.get(id.0 as usize).and_then(Option::as_ref);
-        StrandInfo { name: name.map_or_else(|| format!("T{}", id.0), Name::to_text) }
+        StrandInfo {
+            name: name.map_or_else(|| format!("T{}", id.0), Name::to_text),
+        }
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
         let at = id.0 as usize;
         let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
-            return ObjectInfo { kind: ObjectKind::Variable, name: None, type_name: None, created: SiteId::NONE };
+            return ObjectInfo {
+                kind: ObjectKind::Variable,
+                name: None,
+                type_name: None,
+                created: SiteId::NONE,
+            };
         };
         ObjectInfo {
             kind,
             name: object.name.as_ref().map(Name::to_text),
-            type_name: object.type1.checked_sub(1).map(|at| self.types[at as usize].to_text()),
+            type_name: object
+                .type1
+                .checked_sub(1)
+                .map(|at| self.types[at as usize].to_text()),
             created: object.created,
         }
     }
 
     #[inline]
     fn kind(&self, id: ObjectId) -> ObjectKind {
-        self.kinds.get(id.0 as usize).copied().unwrap_or(ObjectKind::Variable)
+        self.kinds
+            .get(id.0 as usize)
+            .copied()
+            .unwrap_or(ObjectKind::Variable)
     }
 
     fn site(&self, id: SiteId) -> Option<SiteInfo> {
@@ -221,8 +283,14 @@ impl Names for Tables {
 
     fn block(&self, id: BlockId) -> BlockInfo {
         match self.blocks.get(id.0 as usize) {
-            Some(block) => BlockInfo { name: block.name.to_text(), site: block.site },
-            None => BlockInfo { name: String::new(), site: SiteId::NONE },
+            Some(block) => BlockInfo {
+                name: block.name.to_text(),
+                site: block.site,
+            },
+            None => BlockInfo {
+                name: String::new(),
+                site: SiteId::NONE,
+            },
         }
     }
 }

@@ -49,9 +49,14 @@ impl Malformed {
         let other = || names.strand(event.other()).name;
         let expected = match rule {
             Rule::AfterJoin => format!("no event of {strand} after its join"),
-            Rule::ForkOfLive if event.strand == event.other() => format!("another strand to fork {strand}"),
+            Rule::ForkOfLive if event.strand == event.other() => {
+                format!("another strand to fork {strand}")
+            }
             Rule::ForkOfLive => format!("the fork of {0} before any event or fork of {0}", other()),
-            Rule::ForkOfOpen => format!("the former {} to have ended its block before it was joined", other()),
+            Rule::ForkOfOpen => format!(
+                "the former {} to have ended its block before it was joined",
+                other()
+            ),
             Rule::JoinOfSelf => "the join of another strand".to_owned(),
             Rule::EndWithoutBegin => format!("a begin of {strand} before its end"),
             Rule::NotHeld => format!("{strand} to hold {}", object()),
@@ -59,9 +64,17 @@ impl Malformed {
             Rule::Held(holder) if *holder == event.strand => {
                 format!("{strand} not to hold {} exclusively", object())
             }
-            Rule::Held(holder) => format!("{} to be free, but {} holds it", object(), names.strand(*holder).name),
+            Rule::Held(holder) => format!(
+                "{} to be free, but {} holds it",
+                object(),
+                names.strand(*holder).name
+            ),
             Rule::HeldShared(holder) => {
-                format!("{} to be free, but {} holds it shared", object(), names.strand(*holder).name)
+                format!(
+                    "{} to be free, but {} holds it shared",
+                    object(),
+                    names.strand(*holder).name
+                )
             }
             Rule::RecvWithoutSend => format!("a send of {} before its receipt", object()),
             Rule::SentTwice => format!("{} to be sent once", object()),
@@ -82,13 +95,15 @@ impl std::error::Error for Malformed {}
 /// An object as it is named in a message.
 pub fn object_name(names: &dyn Names, id: ObjectId) -> String {
     let info = names.object(id);
-    info.name.or(info.type_name).unwrap_or_else(|| format!("object {}", id.0))
+    info.name
+        .or(info.type_name)
+        .unwrap_or_else(|| format!("object {}", id.0))
 }
 
 /// An event in the words of the STD format: `rel(L1) by T0`.
 pub fn describe(event: &Event, names: &dyn Names) -> String {
     let strand = names.strand(event.strand).name;
-    let operation = super::rapid::op_name(event.op);
+    let operation = super::op_name(event.op);
     let target = match event.op {
         Op::Begin | Op::End => names.block(BlockId(event.target)).name,
         Op::Fork | Op::Join => names.strand(event.other()).name,
@@ -96,7 +111,11 @@ pub fn describe(event: &Event, names: &dyn Names) -> String {
         Op::Value => event.value().to_string(),
         _ => object_name(names, event.object()),
     };
-    if target.is_empty() { format!("{operation} by {strand}") } else { format!("{operation}({target}) by {strand}") }
+    if target.is_empty() {
+        format!("{operation} by {strand}")
+    } else {
+        format!("{operation}({target}) by {strand}")
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,7 +196,10 @@ impl WellFormed {
         };
         match counts {
             Ok(counts) => Ok(counts.then_some(*event)),
-            Err(rule) => Err(Malformed { event: *event, rule }),
+            Err(rule) => Err(Malformed {
+                event: *event,
+                rule,
+            }),
         }
     }
 
@@ -259,7 +281,9 @@ impl WellFormed {
             }
             Op::Recv => {
                 let state = self.object(event.object());
-                let State::Sent = state else { return Err(Rule::RecvWithoutSend) };
+                let State::Sent = state else {
+                    return Err(Rule::RecvWithoutSend);
+                };
                 *state = State::Free;
                 Ok(true)
             }
@@ -289,7 +313,10 @@ impl WellFormed {
         let state = self.object(event.object());
         match state {
             State::Free => {
-                *state = State::Held { holder: event.strand, depth: 1 };
+                *state = State::Held {
+                    holder: event.strand,
+                    depth: 1,
+                };
                 Ok(true)
             }
             State::Held { holder, depth } if *holder == event.strand => {
@@ -330,11 +357,17 @@ impl WellFormed {
         let id = event.object();
         match *self.object(id) {
             State::Free => {
-                *self.object(id) = State::Shared { holder: event.strand, depth: 1 };
+                *self.object(id) = State::Shared {
+                    holder: event.strand,
+                    depth: 1,
+                };
                 Ok(true)
             }
             State::Shared { holder, depth } if holder == event.strand => {
-                *self.object(id) = State::Shared { holder, depth: depth + 1 };
+                *self.object(id) = State::Shared {
+                    holder,
+                    depth: depth + 1,
+                };
                 Ok(false)
             }
             State::Shared { holder, depth } => {
@@ -368,7 +401,10 @@ impl WellFormed {
         let id = event.object();
         match *self.object(id) {
             State::Shared { holder, depth } if holder == event.strand => {
-                let rest = State::Shared { holder, depth: depth - 1 };
+                let rest = State::Shared {
+                    holder,
+                    depth: depth - 1,
+                };
                 *self.object(id) = if depth == 1 { State::Free } else { rest };
                 Ok(depth == 1)
             }

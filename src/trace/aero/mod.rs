@@ -158,9 +158,14 @@ const fn class(op: Op) -> Class {
 /// The checksum of bytes, whose number is a multiple of 4. Each step is a bijection of its word, so that a change within one word is
 /// always seen.
 fn checksum(seed: u64, bytes: &[u8]) -> u64 {
-    const FACTORS: [u64; 4] =
-        [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0xd6e8_feb8_6659_fd93];
-    let step = |lane: u64, word: u64, factor: u64| (lane ^ word).wrapping_mul(factor).rotate_left(31);
+    const FACTORS: [u64; 4] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xc2b2_ae3d_27d4_eb4f,
+        0x1656_67b1_9e37_79f9,
+        0xd6e8_feb8_6659_fd93,
+    ];
+    let step =
+        |lane: u64, word: u64, factor: u64| (lane ^ word).wrapping_mul(factor).rotate_left(31);
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);

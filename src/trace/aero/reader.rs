@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::{Class, KINDS, OPS};
 use crate::trace::{
-    BlockId, BlockInfo, Error, Event, Names, ObjectId, ObjectInfo, Op, Place, Semantics, SiteId, SiteInfo, Source,
-    StrandId, StrandInfo, Tables,
+    BlockId, BlockInfo, Error, Event, Names, ObjectId, ObjectInfo, Op, Place, Semantics, SiteId,
+    SiteInfo, Source, StrandId, StrandInfo, Tables,
 };
 
 /// For each of the 64 codes: the operation, and whose limit its target has.
@@ -66,7 +66,11 @@ struct Wrong {
 impl Wrong {
     #[cold]
     fn new(word: usize, expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Wrong { word, expected: expected.into(), found: found.into() }
+        Wrong {
+            word,
+            expected: expected.into(),
+            found: found.into(),
+        }
     }
 }
 
@@ -78,26 +82,47 @@ impl<R: Read> AeroReader<R> {
         let at = |offset| Place::Offset(offset);
         if got < super::MAGIC.len() || header[..8] != super::MAGIC {
             let found = header[..got.min(8)].escape_ascii();
-            let expected = format!("an .aero file, which begins with `{}`", super::MAGIC.escape_ascii());
+            let expected = format!(
+                "an .aero file, which begins with `{}`",
+                super::MAGIC.escape_ascii()
+            );
             return Err(Error::mismatch(file, at(0), expected, format!("`{found}`")));
         }
         if got < header.len() {
-            return Err(Error::truncated(file, at(got as u64), "a header of 16 bytes", format!("{got}")));
+            return Err(Error::truncated(
+                file,
+                at(got as u64),
+                "a header of 16 bytes",
+                format!("{got}"),
+            ));
         }
         let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
         let (version, flags) = (half(8), half(10));
         if version != super::VERSION {
             let found = format!("version {version}");
-            return Err(Error::mismatch(file, at(8), format!("version {}", super::VERSION), found));
+            return Err(Error::mismatch(
+                file,
+                at(8),
+                format!("version {}", super::VERSION),
+                found,
+            ));
         }
         let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
         let sum = super::checksum(0, &header[..12]) as u32;
         if sum != stored {
-            let (expected, found) = (format!("the header's checksum {sum:08x}"), format!("{stored:08x}"));
+            let (expected, found) = (
+                format!("the header's checksum {sum:08x}"),
+                format!("{stored:08x}"),
+            );
             return Err(Error::mismatch(file, at(12), expected, found));
         }
         if flags & !super::FLAG_PAPER != 0 {
-            return Err(Error::mismatch(file, at(10), "flags 0 or 1", format!("{flags}")));
+            return Err(Error::mismatch(
+                file,
+                at(10),
+                "flags 0 or 1",
+                format!("{flags}"),
+            ));
         }
         let mut limits = [0; 8];
         limits[usize::from(LIMIT_NOTHING)] = 1;
@@ -105,7 +130,11 @@ impl<R: Read> AeroReader<R> {
         Ok(Self {
             file: file.to_owned(),
             input,
-            semantics: if flags & super::FLAG_PAPER == 0 { Semantics::Rust } else { Semantics::Paper },
+            semantics: if flags & super::FLAG_PAPER == 0 {
+                Semantics::Rust
+            } else {
+                Semantics::Paper
+            },
             tables: Tables::new(),
             limits,
             payload: Vec::new(),
@@ -136,7 +165,8 @@ impl<R: Read> AeroReader<R> {
         }
         let at = self.consumed;
         let mut header = [0; super::FRAME_HEADER];
-        let got = read_full(&mut self.input, &mut header).map_err(|error| Error::io(&self.file, error))?;
+        let got = read_full(&mut self.input, &mut header)
+            .map_err(|error| Error::io(&self.file, error))?;
         if got == 0 {
             return Err(self.cut("a frame or the end marker", "the end of the file"));
         }
@@ -147,15 +177,21 @@ impl<R: Read> AeroReader<R> {
                 format!("the end of the file after {got}"),
             ));
         }
-        let half = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let half = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
         let (length, events) = (half(0) as usize, half(4));
         let stored = u64::from(half(8)) | u64::from(half(12)) << 32;
         if length > super::MAX_PAYLOAD || !length.is_multiple_of(8) {
-            let expected = format!("a frame's length, a multiple of 8 up to {}", super::MAX_PAYLOAD);
+            let expected = format!(
+                "a frame's length, a multiple of 8 up to {}",
+                super::MAX_PAYLOAD
+            );
             return Err(self.wrong(at, expected, length.to_string()));
         }
         self.payload.resize(length, 0);
-        let got = read_full(&mut self.input, &mut self.payload).map_err(|error| Error::io(&self.file, error))?;
+        let got = read_full(&mut self.input, &mut self.payload)
+            .map_err(|error| Error::io(&self.file, error))?;
         self.offset = self.consumed;
         self.consumed += got as u64;
         if got < length {
@@ -180,9 +216,14 @@ impl<R: Read> AeroReader<R> {
             let found = format!("an end marker that counts {total}");
             return Err(self.wrong(self.offset, format!("{} events", self.events), found));
         }
-        let rest = read_full(&mut self.input, &mut [0]).map_err(|error| Error::io(&self.file, error))?;
+        let rest =
+            read_full(&mut self.input, &mut [0]).map_err(|error| Error::io(&self.file, error))?;
         if rest > 0 {
-            return Err(self.wrong(self.consumed, "the end of the file after the end marker", "more"));
+            return Err(self.wrong(
+                self.consumed,
+                "the end of the file after the end marker",
+                "more",
+            ));
         }
         self.payload.clear();
         self.ended = true;
@@ -211,11 +252,19 @@ impl<R: Read> AeroReader<R> {
                 let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
                 let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
                 let site = (word >> super::SITE_SHIFT) as u32;
-                if (target >= limits[usize::from(limit & 7)]) | (strand >= strands) | (site >= sites) {
+                if (target >= limits[usize::from(limit & 7)])
+                    | (strand >= strands)
+                    | (site >= sites)
+                {
                     stopped = Some(word);
                     return None;
                 }
-                Some(Event { strand: StrandId(strand), target, site: SiteId(site), op })
+                Some(Event {
+                    strand: StrandId(strand),
+                    target,
+                    site: SiteId(site),
+                    op,
+                })
             });
             let before = batch.len();
             batch.extend(run);
@@ -263,27 +312,46 @@ impl<R: Read> AeroReader<R> {
         if limit == LIMIT_INVALID {
             return Wrong::new(self.next, "the code of an operation", format!("{code}"));
         }
-        let bad = checks.iter().find(|(_, number, limit)| *number >= self.limits[usize::from(*limit)]);
+        let bad = checks
+            .iter()
+            .find(|(_, number, limit)| *number >= self.limits[usize::from(*limit)]);
         let (what, number, limit) = bad.unwrap_or(&checks[0]);
         let known = self.limits[usize::from(*limit)];
-        Wrong::new(self.next, format!("a {what} below {known}"), format!("{what} {number} in {op:?}"))
+        Wrong::new(
+            self.next,
+            format!("a {what} below {known}"),
+            format!("{what} {number} in {op:?}"),
+        )
     }
 
     fn wide(&self, words: &[[u8; 8]]) -> Result<Event, Wrong> {
         let first = u64::from_le_bytes(words[self.next]);
         let Some(second) = words.get(self.next + 1) else {
-            return Err(Wrong::new(self.next, "the second word of an event", "the end of the frame"));
+            return Err(Wrong::new(
+                self.next,
+                "the second word of an event",
+                "the end of the frame",
+            ));
         };
         let second = u64::from_le_bytes(*second);
         let (code, strand) = (first >> 6 & 63, (first >> 32) as u32);
         let (target, site) = (second as u32, (second >> 32) as u32);
         let Some(&op) = OPS.get(code as usize) else {
-            return Err(Wrong::new(self.next, "the code of an operation", format!("{code}")));
+            return Err(Wrong::new(
+                self.next,
+                "the code of an operation",
+                format!("{code}"),
+            ));
         };
-        let event = Event { strand: StrandId(strand), target, site: SiteId(site), op };
+        let event = Event {
+            strand: StrandId(strand),
+            target,
+            site: SiteId(site),
+            op,
+        };
         let limit = |limit: u8| self.limits[usize::from(limit)];
-        let fits = op == Op::Value
-            || target < limit(DECODE[code as usize].1) && site < limit(LIMIT_SITES);
+        let fits =
+            op == Op::Value || target < limit(DECODE[code as usize].1) && site < limit(LIMIT_SITES);
         if strand >= limit(LIMIT_STRANDS) {
             return Err(Wrong::new(
                 self.next,
@@ -291,18 +359,30 @@ impl<R: Read> AeroReader<R> {
                 format!("strand {strand} in {op:?}"),
             ));
         }
-        if fits { Ok(event) } else { Err(self.invalid(code, strand, target, site)) }
+        if fits {
+            Ok(event)
+        } else {
+            Err(self.invalid(code, strand, target, site))
+        }
     }
 
     /// Takes the definition at `next`; false where the batch has to end before it.
     fn define(&mut self, words: &[[u8; 8]], pending: bool) -> Result<bool, Wrong> {
         let at = self.next;
         let head = u64::from_le_bytes(words[at]);
-        let (what, kind, length) = (head >> 6 & 7, (head >> 9 & 7) as usize, (head >> 16 & 0xffff) as usize);
+        let (what, kind, length) = (
+            head >> 6 & 7,
+            (head >> 9 & 7) as usize,
+            (head >> 16 & 0xffff) as usize,
+        );
         let number = (head >> 32) as u32;
         let end = at + 1 + length.div_ceil(8);
         let Some(body) = words.get(at + 1..end) else {
-            return Err(Wrong::new(at, format!("a definition of {length} bytes"), "the end of the frame"));
+            return Err(Wrong::new(
+                at,
+                format!("a definition of {length} bytes"),
+                "the end of the frame",
+            ));
         };
         let body = &body.as_flattened()[..length];
         let short = || Wrong::new(at, "a longer definition", format!("{length} bytes"));
@@ -313,7 +393,11 @@ impl<R: Read> AeroReader<R> {
         let text = |bytes: &[u8]| -> Result<String, Wrong> {
             match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(text.to_owned()),
-                Err(_) => Err(Wrong::new(at, "a name in UTF-8", format!("`{}`", bytes.escape_ascii()))),
+                Err(_) => Err(Wrong::new(
+                    at,
+                    "a name in UTF-8",
+                    format!("`{}`", bytes.escape_ascii()),
+                )),
             }
         };
         let limit = match what {
@@ -321,29 +405,41 @@ impl<R: Read> AeroReader<R> {
             super::DEFINE_OBJECT => LIMIT_OBJECTS,
             super::DEFINE_SOURCE | super::DEFINE_LABEL => LIMIT_SITES,
             super::DEFINE_BLOCK => LIMIT_BLOCKS,
-            _ => return Err(Wrong::new(at, "a definition of a known sort (0 to 4)", what.to_string())),
+            _ => {
+                return Err(Wrong::new(
+                    at,
+                    "a definition of a known sort (0 to 4)",
+                    what.to_string(),
+                ));
+            }
         };
         let limit = usize::from(limit);
         let known = self.limits[limit];
         let again = what == super::DEFINE_STRAND || what == super::DEFINE_OBJECT;
         if number > known || number == u32::MAX || (number < known && !again) {
-            let expected = if again { format!("a number up to {known}") } else { format!("number {known}") };
+            let expected = if again {
+                format!("a number up to {known}")
+            } else {
+                format!("number {known}")
+            };
             return Err(Wrong::new(at, expected, number.to_string()));
         }
         let new = number == known;
         match what {
             super::DEFINE_STRAND => {
                 let info = StrandInfo { name: text(body)? };
-                if !new && self.tables.strand(StrandId(number)) != info {
-                    if pending {
-                        return Ok(false);
-                    }
+                if !new && pending && self.tables.strand(StrandId(number)) != info {
+                    return Ok(false);
                 }
                 self.tables.define_strand(StrandId(number), &info);
             }
             super::DEFINE_OBJECT => {
                 let Some(&kind) = KINDS.get(kind) else {
-                    return Err(Wrong::new(at, "an object's kind (0 to 5)", kind.to_string()));
+                    return Err(Wrong::new(
+                        at,
+                        "an object's kind (0 to 5)",
+                        kind.to_string(),
+                    ));
                 };
                 let (created, lengths) = (self.site(at, field(0)?)?, field(4)?);
                 let mut rest = &body[8..];
@@ -351,12 +447,19 @@ impl<R: Read> AeroReader<R> {
                     if length == super::NO_NAME {
                         return Ok(None);
                     }
-                    let (name, after) = rest.split_at_checked(usize::from(length)).ok_or_else(short)?;
+                    let (name, after) = rest
+                        .split_at_checked(usize::from(length))
+                        .ok_or_else(short)?;
                     rest = after;
                     text(name).map(Some)
                 };
                 let (name, type_name) = (name(lengths as u16)?, name((lengths >> 16) as u16)?);
-                let info = ObjectInfo { kind, name, type_name, created };
+                let info = ObjectInfo {
+                    kind,
+                    name,
+                    type_name,
+                    created,
+                };
                 if !new && pending && self.tables.object(ObjectId(number)) != info {
                     return Ok(false);
                 }
@@ -365,14 +468,18 @@ impl<R: Read> AeroReader<R> {
             super::DEFINE_SOURCE => {
                 let (line, column) = (field(0)?, field(4)?);
                 let file = text(&body[8..])?;
-                self.tables.define_site(SiteId(number), &SiteInfo::Source { file, line, column });
+                self.tables
+                    .define_site(SiteId(number), &SiteInfo::Source { file, line, column });
             }
-            super::DEFINE_LABEL => self.tables.define_site(SiteId(number), &SiteInfo::Label(text(body)?)),
+            super::DEFINE_LABEL => self
+                .tables
+                .define_site(SiteId(number), &SiteInfo::Label(text(body)?)),
             _ => {
                 let site = self.site(at, field(0)?)?;
                 field(4)?;
                 let name = text(&body[8..])?;
-                self.tables.define_block(BlockId(number), &BlockInfo { name, site });
+                self.tables
+                    .define_block(BlockId(number), &BlockInfo { name, site });
             }
         }
         self.limits[limit] = known.max(number + 1);
@@ -385,7 +492,11 @@ impl<R: Read> AeroReader<R> {
         if site < known {
             Ok(SiteId(site))
         } else {
-            Err(Wrong::new(at, format!("a site below {known}"), format!("site {site} in a definition")))
+            Err(Wrong::new(
+                at,
+                format!("a site below {known}"),
+                format!("site {site} in a definition"),
+            ))
         }
     }
 }
@@ -398,8 +509,13 @@ impl<R: Read> Source for AeroReader<R> {
                 break;
             }
             self.first = self.next;
-            self.decode(batch)
-                .map_err(|wrong| self.wrong(self.offset + wrong.word as u64 * 8, wrong.expected, wrong.found))?;
+            self.decode(batch).map_err(|wrong| {
+                self.wrong(
+                    self.offset + wrong.word as u64 * 8,
+                    wrong.expected,
+                    wrong.found,
+                )
+            })?;
             let count = batch.len() as u32;
             let Some(owed) = self.owed.checked_sub(count) else {
                 return Err(self.wrong(self.offset, "as many events as the frame says", "more"));

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::{Class, KINDS, OPS};
 use crate::trace::{
-    BlockId, BlockInfo, Event, MAX_NAME, Names, ObjectId, ObjectInfo, ObjectKind, Op, Semantics, SiteId, SiteInfo,
-    StrandId, StrandInfo,
+    BlockId, BlockInfo, Event, MAX_NAME, Names, ObjectId, ObjectInfo, ObjectKind, Op, Semantics,
+    SiteId, SiteInfo, StrandId, StrandInfo,
 };
 
 /// Writes the `.aero` format.
@@ -97,9 +97,15 @@ impl<W: Write> AeroWriter<W> {
             number
         });
         let created = self.sites.get(info.created.0).unwrap_or(0);
-        let kind = KINDS.iter().position(|kind| *kind == info.kind).unwrap_or(0) as u64;
+        let kind = KINDS
+            .iter()
+            .position(|kind| *kind == info.kind)
+            .unwrap_or(0) as u64;
         let length = |name: Option<&[u8]>| name.map_or(super::NO_NAME, |name| name.len() as u16);
-        let (name, type_name) = (info.name.as_deref().map(cut), info.type_name.as_deref().map(cut));
+        let (name, type_name) = (
+            info.name.as_deref().map(cut),
+            info.type_name.as_deref().map(cut),
+        );
         let body = [
             &created.to_le_bytes()[..],
             &length(name).to_le_bytes(),
@@ -121,7 +127,9 @@ impl<W: Write> AeroWriter<W> {
                 let body = [&line.to_le_bytes()[..], &column.to_le_bytes(), cut(file)];
                 self.definition(super::DEFINE_SOURCE, 0, number, &body)
             }
-            SiteInfo::Label(label) => self.definition(super::DEFINE_LABEL, 0, number, &[cut(label)]),
+            SiteInfo::Label(label) => {
+                self.definition(super::DEFINE_LABEL, 0, number, &[cut(label)])
+            }
         }
     }
 
@@ -179,7 +187,11 @@ impl<W: Write> AeroWriter<W> {
             self.objects.unset(event.target);
             self.free_objects.push(target);
         }
-        if self.payload.len() >= super::PAYLOAD { self.close_frame() } else { Ok(()) }
+        if self.payload.len() >= super::PAYLOAD {
+            self.close_frame()
+        } else {
+            Ok(())
+        }
     }
 
     #[inline]
@@ -198,7 +210,8 @@ impl<W: Write> AeroWriter<W> {
             self.payload.extend_from_slice(&word.to_le_bytes());
         } else {
             let words = [super::WIDE | code << 6 | strand << 32, target | site << 32];
-            self.payload.extend_from_slice(words.map(u64::to_le_bytes).as_flattened());
+            self.payload
+                .extend_from_slice(words.map(u64::to_le_bytes).as_flattened());
         }
         self.events += 1;
     }
@@ -235,13 +248,22 @@ impl<W: Write> AeroWriter<W> {
 
     fn definition(&mut self, what: u64, kind: u64, number: u32, body: &[&[u8]]) -> io::Result<()> {
         let length = body.iter().map(|part| part.len()).sum::<usize>();
-        let head = super::DEFINITION | what << 6 | kind << 9 | (length as u64) << 16 | u64::from(number) << 32;
+        let head = super::DEFINITION
+            | what << 6
+            | kind << 9
+            | (length as u64) << 16
+            | u64::from(number) << 32;
         self.payload.extend_from_slice(&head.to_le_bytes());
         for part in body {
             self.payload.extend_from_slice(part);
         }
-        self.payload.resize(self.payload.len().next_multiple_of(8), 0);
-        if self.payload.len() >= super::PAYLOAD { self.close_frame() } else { Ok(()) }
+        self.payload
+            .resize(self.payload.len().next_multiple_of(8), 0);
+        if self.payload.len() >= super::PAYLOAD {
+            self.close_frame()
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
@@ -257,10 +279,15 @@ impl<W: Write> AeroWriter<W> {
         let mut header = [0; super::FRAME_HEADER];
         header[..4].copy_from_slice(&(self.payload.len() as u32).to_le_bytes());
         header[4..8].copy_from_slice(&events.to_le_bytes());
-        header[8..].copy_from_slice(&super::frame_checksum(self.frames, events, &self.payload).to_le_bytes());
+        header[8..].copy_from_slice(
+            &super::frame_checksum(self.frames, events, &self.payload).to_le_bytes(),
+        );
         self.frames += 1;
         self.events = 0;
-        let written = self.out.write_all(&header).and_then(|()| self.out.write_all(&self.payload));
+        let written = self
+            .out
+            .write_all(&header)
+            .and_then(|()| self.out.write_all(&self.payload));
         self.payload.clear();
         written
     }
@@ -301,7 +328,9 @@ impl Numbers {
     /// The file's number and one; 0 where there is none.
     #[inline]
     fn get(&self, id: u32) -> Option<u32> {
-        self.0.get(id as usize).and_then(|number| number.checked_sub(1))
+        self.0
+            .get(id as usize)
+            .and_then(|number| number.checked_sub(1))
     }
 
     fn set(&mut self, id: u32, number: u32) {
@@ -331,7 +360,12 @@ struct Codes {
 
 impl Codes {
     fn new(first: u32) -> Self {
-        Self { slots: vec![(0, 0); 64], used: 0, next: first, first }
+        Self {
+            slots: vec![(0, 0); 64],
+            used: 0,
+            next: first,
+            first,
+        }
     }
 
     #[inline]
@@ -380,7 +414,12 @@ impl Names for Unnamed {
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        ObjectInfo { kind: self.kind(id), name: None, type_name: None, created: SiteId::NONE }
+        ObjectInfo {
+            kind: self.kind(id),
+            name: None,
+            type_name: None,
+            created: SiteId::NONE,
+        }
     }
 
     fn kind(&self, _: ObjectId) -> ObjectKind {
@@ -392,6 +431,9 @@ impl Names for Unnamed {
     }
 
     fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo { name: String::new(), site: SiteId::NONE }
+        BlockInfo {
+            name: String::new(),
+            site: SiteId::NONE,
+        }
     }
 }

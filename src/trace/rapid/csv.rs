@@ -53,8 +53,15 @@ impl<R: Read> Source for CsvReader<R> {
             if !skipped {
                 let before = batch.len();
                 let site = Tables::number(line).unwrap_or(SiteId::NONE);
-                parse_row(&mut self.registry, self.lines.window(), start, end, site, batch)
-                    .map_err(|wrong| wrong.at(&self.file, line))?;
+                parse_row(
+                    &mut self.registry,
+                    self.lines.window(),
+                    start,
+                    end,
+                    site,
+                    batch,
+                )
+                .map_err(|wrong| wrong.at(&self.file, line))?;
                 for index in before..batch.len() {
                     self.map.note(index, line);
                 }
@@ -111,21 +118,66 @@ fn parse_row(
         return Err(Wrong::new("an event in one of the columns", shown(row)));
     };
     if column >= MAX_COLUMNS {
-        return Err(Wrong::new(format!("at most {MAX_COLUMNS} columns"), format!("an event in column {column}")));
+        return Err(Wrong::new(
+            format!("at most {MAX_COLUMNS} columns"),
+            format!("an event in column {column}"),
+        ));
     }
     let name = format!("T{column}");
     let strand = registry.strand(&Key::new(name.as_bytes()));
     let field = &text[from..to];
-    let mut push = |(op, target): (Op, Target)| batch.push(target.event(StrandId(strand), site, op));
-    let Some(variable) = field.strip_prefix(b"sync(").and_then(|rest| rest.strip_suffix(b")")) else {
-        push(parse_operation(registry, text, from, to, ops::parse_csv, ops::KNOWN_CSV)?);
+    let mut push =
+        |(op, target): (Op, Target)| batch.push(target.event(StrandId(strand), site, op));
+    let Some(variable) = field
+        .strip_prefix(b"sync(")
+        .and_then(|rest| rest.strip_suffix(b")"))
+    else {
+        push(parse_operation(
+            registry,
+            text,
+            from,
+            to,
+            ops::parse_csv,
+            ops::KNOWN_CSV,
+        )?);
         return Ok(());
     };
     let lock = [b"VARLOCK-", variable, b"-KCOLRAV"].concat();
-    let (lock_span, span) = (Some((0, lock.len())), Some((to - 1 - variable.len(), to - 1)));
-    push(apply(registry, &lock, Op::Acquire, Argument::Lock, lock_span, field)?);
-    push(apply(registry, text, Op::Read, Argument::Variable, span, field)?);
-    push(apply(registry, text, Op::Write, Argument::Variable, span, field)?);
-    push(apply(registry, &lock, Op::Release, Argument::Lock, lock_span, field)?);
+    let (lock_span, span) = (
+        Some((0, lock.len())),
+        Some((to - 1 - variable.len(), to - 1)),
+    );
+    push(apply(
+        registry,
+        &lock,
+        Op::Acquire,
+        Argument::Lock,
+        lock_span,
+        field,
+    )?);
+    push(apply(
+        registry,
+        text,
+        Op::Read,
+        Argument::Variable,
+        span,
+        field,
+    )?);
+    push(apply(
+        registry,
+        text,
+        Op::Write,
+        Argument::Variable,
+        span,
+        field,
+    )?);
+    push(apply(
+        registry,
+        &lock,
+        Op::Release,
+        Argument::Lock,
+        lock_span,
+        field,
+    )?);
     Ok(())
 }

@@ -46,7 +46,10 @@ impl<R: Read> Lines<R> {
     /// The next line with its end, without the rest.
     pub(super) fn line(&self) -> &[u8] {
         let rest = &self.buffer[self.start..self.whole];
-        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .unwrap_or(rest.len());
         &rest[..end]
     }
 
@@ -68,7 +71,11 @@ impl<R: Read> Lines<R> {
     /// Makes sure that there is a line in the window; false at the end of the input.
     #[inline]
     pub(super) fn more(&mut self, file: &str) -> Result<bool, Error> {
-        if self.start < self.whole { Ok(true) } else { self.read(file) }
+        if self.start < self.whole {
+            Ok(true)
+        } else {
+            self.read(file)
+        }
     }
 
     #[cold]
@@ -111,7 +118,12 @@ impl<R: Read> Lines<R> {
 
     #[cold]
     fn too_long(&self, file: &str) -> Error {
-        Error::mismatch(file, Place::Line(self.line), format!("a line of at most {MAX_LINE} bytes"), "a longer one")
+        Error::mismatch(
+            file,
+            Place::Line(self.line),
+            format!("a line of at most {MAX_LINE} bytes"),
+            "a longer one",
+        )
     }
 }
 
@@ -138,7 +150,9 @@ impl LineMap {
     }
 
     pub(super) fn line(&self, index: usize) -> u64 {
-        let before = self.exceptions.partition_point(|&(first, _)| first <= index);
+        let before = self
+            .exceptions
+            .partition_point(|&(first, _)| first <= index);
         match before.checked_sub(1).map(|at| self.exceptions[at]) {
             Some((first, line)) => line + (index - first) as u64,
             None => 0,
@@ -152,5 +166,8 @@ pub(super) fn shown(text: &[u8]) -> String {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let cut = &text[..text.len().min(MOST)];
     let ellipsis = if text.len() > MOST { "..." } else { "" };
-    format!("`{}{ellipsis}`", String::from_utf8_lossy(cut).escape_debug())
+    format!(
+        "`{}{ellipsis}`",
+        String::from_utf8_lossy(cut).escape_debug()
+    )
 }

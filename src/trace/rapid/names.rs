@@ -39,45 +39,66 @@ impl Registry {
 
     #[inline]
     pub(super) fn strand(&mut self, key: &Key<'_>) -> u32 {
-        let Self { tables, strands, .. } = self;
-        strands.get(key, |id| tables.strand_name(id)).unwrap_or_else(|| {
-            let id = tables.push_strand(key.bytes());
-            strands.insert(key, id);
-            id
-        })
+        let Self {
+            tables, strands, ..
+        } = self;
+        strands
+            .get(key, |id| tables.strand_name(id))
+            .unwrap_or_else(|| {
+                let id = tables.push_strand(key.bytes());
+                strands.insert(key, id);
+                id
+            })
     }
 
     #[inline]
     pub(super) fn block(&mut self, key: &Key<'_>) -> u32 {
         let Self { tables, blocks, .. } = self;
-        blocks.get(key, |id| tables.block_name(id)).unwrap_or_else(|| {
-            let id = tables.push_block(key.bytes());
-            blocks.insert(key, id);
-            id
-        })
+        blocks
+            .get(key, |id| tables.block_name(id))
+            .unwrap_or_else(|| {
+                let id = tables.push_block(key.bytes());
+                blocks.insert(key, id);
+                id
+            })
     }
 
     pub(super) fn label(&mut self, key: &Key<'_>) -> SiteId {
         let Self { tables, labels, .. } = self;
-        let index = labels.get(key, |id| tables.label_name(id)).unwrap_or_else(|| {
-            let id = tables.push_label(key.bytes());
-            labels.insert(key, id);
-            id
-        });
+        let index = labels
+            .get(key, |id| tables.label_name(id))
+            .unwrap_or_else(|| {
+                let id = tables.push_label(key.bytes());
+                labels.insert(key, id);
+                id
+            });
         Tables::label(index)
     }
 
     /// The object that `op` is on. A retirement takes the name from it, so that the name's next object is a new one.
     #[inline]
     pub(super) fn object(&mut self, key: &Key<'_>, op: Op, argument: Argument) -> u32 {
-        let Self { tables, variables, locks, retired, free, .. } = self;
-        let numbers = if argument == Argument::Lock { locks } else { variables };
-        let id = numbers.get(key, |id| tables.object_name(id)).unwrap_or_else(|| {
-            let id = free.pop().unwrap_or(tables.objects() as u32);
-            tables.name_object(id, kind(op, argument), key.bytes());
-            numbers.insert(key, id);
-            id
-        });
+        let Self {
+            tables,
+            variables,
+            locks,
+            retired,
+            free,
+            ..
+        } = self;
+        let numbers = if argument == Argument::Lock {
+            locks
+        } else {
+            variables
+        };
+        let id = numbers
+            .get(key, |id| tables.object_name(id))
+            .unwrap_or_else(|| {
+                let id = free.pop().unwrap_or(tables.objects() as u32);
+                tables.name_object(id, kind(op, argument), key.bytes());
+                numbers.insert(key, id);
+                id
+            });
         if matches!(op, Op::Retire | Op::Recv) {
             numbers.remove(key, |id| tables.object_name(id));
             retired.push(id);

@@ -68,8 +68,8 @@ pub(super) fn parse_csv(name: &[u8]) -> Option<(Op, Argument)> {
     }
 }
 
-/// The name that [`parse`] knows the operation by. A retirement's depends on what retires: see [`Argument`].
-pub(crate) fn name(op: Op) -> &'static str {
+/// An operation's name in the STD format. A lock's retirement is told apart there as `retire.lock`.
+pub fn name(op: Op) -> &'static str {
     match op {
         Op::Read => "r",
         Op::Write => "w",
@@ -104,7 +104,8 @@ pub(super) const KNOWN: &str = "r w acq rel fork join begin end, or rw acqs rels
      upd.max upd.min upd.send signal await send recv retire retire.lock split restart val";
 
 /// The same for CSV.
-pub(super) const KNOWN_CSV: &str = "r w acq rel start join enter exit sync, or an operation of the STD format";
+pub(super) const KNOWN_CSV: &str =
+    "r w acq rel start join enter exit sync, or an operation of the STD format";
 
 #[cfg(test)]
 mod tests {
@@ -112,7 +113,10 @@ mod tests {
 
     #[test]
     fn every_name_is_read_as_the_operation_that_it_is_written_for() {
-        for name in KNOWN.split([' ', ',']).filter(|word| !word.is_empty() && *word != "or") {
+        for name in KNOWN
+            .split([' ', ','])
+            .filter(|word| !word.is_empty() && *word != "or")
+        {
             let (op, _) = parse(name.as_bytes()).unwrap_or_else(|| panic!("{name} is not known"));
             assert_eq!(super::name(op), name.trim_end_matches(".lock"));
         }

@@ -6,7 +6,9 @@ use super::lines::{LineMap, Lines, shown};
 use super::names::Registry;
 use super::ops::{self, Argument};
 use crate::trace::intern::{Key, load};
-use crate::trace::{Error, Event, MAX_NAME, Op, Place, Semantics, SiteId, Source, StrandId, Tables};
+use crate::trace::{
+    Error, Event, MAX_NAME, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
+};
 
 const BATCH: usize = 4096;
 
@@ -40,7 +42,10 @@ pub(super) struct Wrong {
 impl Wrong {
     #[cold]
     pub(super) fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Wrong { expected: expected.into(), found: found.into() }
+        Wrong {
+            expected: expected.into(),
+            found: found.into(),
+        }
     }
 
     pub(super) fn at(self, file: &str, line: u64) -> Error {
@@ -51,7 +56,12 @@ impl Wrong {
 impl<R: Read> StdReader<R> {
     /// Reads `input`; `file` is its name in errors.
     pub fn new(file: &str, input: R) -> Self {
-        Self { file: file.to_owned(), lines: Lines::new(input), registry: Registry::new(), map: LineMap::default() }
+        Self {
+            file: file.to_owned(),
+            lines: Lines::new(input),
+            registry: Registry::new(),
+            map: LineMap::default(),
+        }
     }
 }
 
@@ -122,7 +132,10 @@ fn field_end(text: &[u8], mut at: usize) -> usize {
 
 fn fields(text: &[u8], start: usize) -> Wrong {
     let rest = &text[start..];
-    let line = &rest[..rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())];
+    let line = &rest[..rest
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .unwrap_or(rest.len())];
     Wrong::new("three fields, thread|operation|location", shown(line))
 }
 
@@ -165,13 +178,20 @@ fn parse_line(registry: &mut Registry, text: &[u8], start: usize) -> Result<(Eve
 
 /// A location that is not simply a number.
 fn label(registry: &mut Registry, text: &[u8], start: usize, end: usize) -> Result<SiteId, Wrong> {
-    let end = if end > start && text[end - 1] == b'\r' { end - 1 } else { end };
+    let end = if end > start && text[end - 1] == b'\r' {
+        end - 1
+    } else {
+        end
+    };
     let field = &text[start..end];
     if field.is_empty() {
         return Ok(SiteId::NONE);
     }
     let digits = field.iter().all(u8::is_ascii_digit) && (field.len() == 1 || field[0] != b'0');
-    let number = std::str::from_utf8(field).ok().filter(|_| digits).and_then(|field| field.parse().ok());
+    let number = std::str::from_utf8(field)
+        .ok()
+        .filter(|_| digits)
+        .and_then(|field| field.parse().ok());
     match number.and_then(Tables::number) {
         Some(site) => Ok(site),
         None => Ok(registry.label(&bounded(text, start, end)?)),
@@ -202,7 +222,12 @@ impl Target {
             Target::Number(target) => (target, site),
             Target::Value(value) => (value as u32, SiteId((value as u64 >> 32) as u32)),
         };
-        Event { strand, target, site, op }
+        Event {
+            strand,
+            target,
+            site,
+            op,
+        }
     }
 }
 
@@ -219,7 +244,9 @@ pub(super) fn parse_operation(
     let field = &text[start..end];
     let open = field.iter().position(|&byte| byte == b'(');
     let (name, inner) = match open {
-        Some(open) if field[field.len() - 1] == b')' => (&field[..open], Some((start + open + 1, end - 1))),
+        Some(open) if field[field.len() - 1] == b')' => {
+            (&field[..open], Some((start + open + 1, end - 1)))
+        }
         Some(_) => return Err(Wrong::new("`)` at the end of the operation", shown(field))),
         None => (field, None),
     };
@@ -241,7 +268,10 @@ pub(super) fn apply(
 ) -> Result<(Op, Target), Wrong> {
     let needed = |what: &str| match inner {
         Some((start, end)) if start < end => bounded(text, start, end),
-        _ => Err(Wrong::new(format!("the name of {what} in parentheses"), shown(field))),
+        _ => Err(Wrong::new(
+            format!("the name of {what} in parentheses"),
+            shown(field),
+        )),
     };
     let target = match argument {
         Argument::Variable => registry.object(&needed("a variable")?, op, argument),
@@ -258,7 +288,10 @@ pub(super) fn apply(
         Argument::Number => {
             let digits = inner.and_then(|(start, end)| std::str::from_utf8(&text[start..end]).ok());
             let Some(value) = digits.and_then(|digits| digits.parse().ok()) else {
-                return Err(Wrong::new("a whole number of 64 bits in parentheses", shown(field)));
+                return Err(Wrong::new(
+                    "a whole number of 64 bits in parentheses",
+                    shown(field),
+                ));
             };
             return Ok((op, Target::Value(value)));
         }

@@ -78,8 +78,14 @@ impl<W: Write> StdWriter<W> {
 
     /// What was written as a lock retires as one, and what was written as a variable too.
     fn retire(&mut self, event: &Event, names: &dyn Names) {
-        let (variable, lock) = (self.variables.has(event.target), self.locks.has(event.target));
-        let locklike = matches!(names.kind(event.object()), ObjectKind::Lock | ObjectKind::BareLock);
+        let (variable, lock) = (
+            self.variables.has(event.target),
+            self.locks.has(event.target),
+        );
+        let locklike = matches!(
+            names.kind(event.object()),
+            ObjectKind::Lock | ObjectKind::BareLock
+        );
         if variable || !lock && !locklike {
             self.line(Op::Retire, "retire", event, names, false);
             self.variables.forget(event.target);
@@ -91,14 +97,24 @@ impl<W: Write> StdWriter<W> {
     }
 
     fn line(&mut self, op: Op, operation: &str, event: &Event, names: &dyn Names, lock: bool) {
-        let Self { buffer, strands, variables, locks, blocks, sites, .. } = self;
+        let Self {
+            buffer,
+            strands,
+            variables,
+            locks,
+            blocks,
+            sites,
+            ..
+        } = self;
         buffer.extend_from_slice(strand(strands, event.strand.0, names).as_bytes());
         buffer.push(b'|');
         buffer.extend_from_slice(operation.as_bytes());
         match op {
             Op::Split | Op::Restart => {}
             Op::Begin | Op::End => {
-                let name = blocks.entry(event.target).or_insert_with(|| clean(&names.block(event.block()).name));
+                let name = blocks
+                    .entry(event.target)
+                    .or_insert_with(|| clean(&names.block(event.block()).name));
                 if !name.is_empty() {
                     argument(buffer, name);
                 }
@@ -113,7 +129,11 @@ impl<W: Write> StdWriter<W> {
                 let (written, prefix) = if lock { (locks, 'L') } else { (variables, 'V') };
                 let name = written.name(event.target, || {
                     let name = names.object(event.object()).name.unwrap_or_default();
-                    if name.is_empty() { format!("{prefix}{}", event.target) } else { name }
+                    if name.is_empty() {
+                        format!("{prefix}{}", event.target)
+                    } else {
+                        name
+                    }
                 });
                 argument(buffer, name);
             }
@@ -124,7 +144,9 @@ impl<W: Write> StdWriter<W> {
             SiteId::NONE => buffer.push(b'0'),
             id => {
                 let site = sites.entry(id.0).or_insert_with(|| match names.site(id) {
-                    Some(SiteInfo::Source { file, line, column }) => clean(&format!("{file}:{line}:{column}")),
+                    Some(SiteInfo::Source { file, line, column }) => {
+                        clean(&format!("{file}:{line}:{column}"))
+                    }
                     Some(SiteInfo::Label(label)) => clean(&label),
                     None => "0".to_owned(),
                 });
@@ -141,7 +163,11 @@ impl<W: Write> StdWriter<W> {
 fn strand<'a>(strands: &'a mut Written, id: u32, names: &dyn Names) -> &'a str {
     strands.name(id, || {
         let name = names.strand(crate::trace::StrandId(id)).name;
-        if name.is_empty() { format!("T{id}") } else { name }
+        if name.is_empty() {
+            format!("T{id}")
+        } else {
+            name
+        }
     })
 }
 
@@ -154,13 +180,21 @@ fn argument(buffer: &mut Vec<u8>, name: &str) {
 fn is_lock(op: Op) -> bool {
     matches!(
         op,
-        Op::Acquire | Op::Release | Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade
+        Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
     )
 }
 
 /// A name without what would end its field.
 fn clean(name: &str) -> String {
-    name.replace(|c: char| c == '|' || c.is_whitespace() || c.is_control(), "_")
+    name.replace(
+        |c: char| c == '|' || c.is_whitespace() || c.is_control(),
+        "_",
+    )
 }
 
 /// The names that are in use, by number.
@@ -184,7 +218,11 @@ impl Written {
             let wanted = clean(&wanted());
             let mut name = wanted.clone();
             let mut more = u64::from(id);
-            while self.taken.get(name.as_str()).is_some_and(|owner| *owner != id) {
+            while self
+                .taken
+                .get(name.as_str())
+                .is_some_and(|owner| *owner != id)
+            {
                 name = format!("{wanted}#{more}");
                 more += 1;
             }
