@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 where all is well, 1 where something was found, 2 where the input or the usage is wrong.
 
+mod check;
 mod convert;
 mod feed;
 mod progress;
@@ -89,6 +90,7 @@ pub fn main() -> ExitCode {
 fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     match parser.next()? {
         Some(Arg::Value(command)) => match command.to_str() {
+            Some("check") => check::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
             Some("help") => print(HELP),

@@ -41,6 +41,8 @@ struct Stats {
 #[derive(Clone, Copy, Default)]
 struct Strand {
     counted: bool,
+    /// Joined, or at its exit.
+    gone: bool,
     /// The length of the open transaction so far.
     open: Option<u64>,
 }
@@ -88,15 +90,14 @@ impl Counter {
         }
         match event.op {
             Op::Fork => {
-                self.strand(event.target);
+                let child = self.strand(event.target);
+                // A strand that is forked after its join is another.
+                let another = std::mem::take(&mut child.gone);
+                child.open = None;
+                self.stats.threads += u64::from(another);
             }
-            // A strand that is forked after its join is another.
-            Op::Join => {
-                *self.strand(event.target) = Strand {
-                    counted: false,
-                    open: None,
-                }
-            }
+            Op::Join => self.strand(event.target).gone = true,
+            Op::Exit => self.strand(event.strand.0).gone = true,
             Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
             op => self.object(op, event.target),
         }

@@ -105,6 +105,8 @@ pub enum Op {
     Fork,
     /// (strand)
     Join,
+    /// The strand's last event. It may still be joined; its number may be given to another by a later fork (0).
+    Exit,
     /// Every earlier signal of an object comes before every later await of it; nothing else is ordered: barriers, park
     /// and unpark, and the like (object).
     Signal,

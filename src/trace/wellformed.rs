@@ -9,6 +9,8 @@ use super::{BlockId, Event, Names, ObjectId, Op, StrandId};
 pub enum Rule {
     /// Only a strand that has not been joined has events.
     AfterJoin,
+    /// An event of a strand after its exit.
+    AfterExit,
     /// A strand is forked once, before its first event; its number may be forked again after its join.
     ForkOfLive,
     /// The number of a joined strand is forked again while a block of its former owner is open.
@@ -49,6 +51,7 @@ impl Malformed {
         let other = || names.strand(event.other()).name;
         let expected = match rule {
             Rule::AfterJoin => format!("no event of {strand} after its join"),
+            Rule::AfterExit => format!("no event of {strand} after its exit"),
             Rule::ForkOfLive if event.strand == event.other() => {
                 format!("another strand to fork {strand}")
             }
@@ -123,6 +126,7 @@ enum Life {
     #[default]
     Unseen,
     Live,
+    Exited,
     Joined,
 }
 
@@ -206,10 +210,11 @@ impl WellFormed {
     #[cold]
     fn appear(&mut self, id: StrandId) -> Result<(), Rule> {
         let strand = self.strand(id);
-        if strand.life == Life::Joined {
-            return Err(Rule::AfterJoin);
+        match strand.life {
+            Life::Joined => return Err(Rule::AfterJoin),
+            Life::Exited => return Err(Rule::AfterExit),
+            Life::Unseen | Life::Live => strand.life = Life::Live,
         }
-        strand.life = Life::Live;
         Ok(())
     }
 
@@ -265,6 +270,13 @@ impl WellFormed {
             Op::Join if event.strand == event.other() => Err(Rule::JoinOfSelf),
             Op::Join => {
                 self.strand(event.other()).life = Life::Joined;
+                Ok(true)
+            }
+            Op::Exit => {
+                *self.strand(event.strand) = Strand {
+                    life: Life::Exited,
+                    depth: 0,
+                };
                 Ok(true)
             }
             Op::AcquireShared => self.acquire_shared(event),

@@ -78,7 +78,7 @@ const DEFINE_BLOCK: u64 = 4;
 const NO_NAME: u16 = u16::MAX;
 
 /// An operation's code is its index.
-const OPS: [Op; 29] = [
+const OPS: [Op; 30] = [
     Op::Read,
     Op::Write,
     Op::ReadWrite,
@@ -108,6 +108,7 @@ const OPS: [Op; 29] = [
     Op::Update(Update::Max),
     Op::Update(Update::Min),
     Op::Update(Update::Send),
+    Op::Exit,
 ];
 
 /// An object kind's code is its index.
@@ -135,7 +136,7 @@ const fn class(op: Op) -> Class {
     match op {
         Op::Begin | Op::End => Class::Block,
         Op::Fork | Op::Join => Class::Strand,
-        Op::Split | Op::Restart => Class::Nothing,
+        Op::Split | Op::Restart | Op::Exit => Class::Nothing,
         Op::Value => Class::Value,
         Op::Read
         | Op::Write

@@ -50,6 +50,7 @@ pub(super) fn parse(name: &[u8]) -> Option<(Op, Argument)> {
         b"retire.lock" => (Op::Retire, Lock),
         b"split" => (Op::Split, Nothing),
         b"restart" => (Op::Restart, Nothing),
+        b"quit" => (Op::Exit, Nothing),
         b"val" => (Op::Value, Number),
         _ => {
             let (_, update) = UPDATES.iter().find(|(known, _)| known.as_bytes() == name)?;
@@ -91,6 +92,7 @@ pub fn name(op: Op) -> &'static str {
         Op::Retire => "retire",
         Op::Split => "split",
         Op::Restart => "restart",
+        Op::Exit => "quit",
         Op::Value => "val",
         Op::Update(update) => {
             let known = UPDATES.iter().find(|(_, kind)| *kind == update);
@@ -101,7 +103,7 @@ pub fn name(op: Op) -> &'static str {
 
 /// All names, for the error that says what was expected.
 pub(super) const KNOWN: &str = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor \
-     upd.max upd.min upd.send signal await send recv retire retire.lock split restart val";
+     upd.max upd.min upd.send signal await send recv retire retire.lock split restart quit val";
 
 /// The same for CSV.
 pub(super) const KNOWN_CSV: &str =
