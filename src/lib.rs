@@ -2,6 +2,8 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
 mod mark;
