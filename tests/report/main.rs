@@ -3,6 +3,7 @@
 
 mod cases;
 mod json;
+mod sarif;
 mod tale;
 mod text;
 mod window;
