@@ -194,12 +194,7 @@ fn told(report: &Report, number: usize) -> String {
     let Some(access) = report.access(number) else {
         return String::new();
     };
-    let object = words::object_label(report, access);
-    format!(
-        "({number}) {} {}",
-        words::does(access.op, &object),
-        words::whereabouts(report, access)
-    )
+    format!("({number}) {}", words::told(report, access))
 }
 
 /// One thread flow for each strand, its steps numbered across all of them.

@@ -2,6 +2,7 @@
 #![cfg(feature = "trace")]
 
 mod cases;
+mod html;
 mod json;
 mod sarif;
 mod tale;
