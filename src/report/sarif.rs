@@ -291,7 +291,7 @@ fn encode(path: &str) -> String {
 
 /// The same for the same cycle of blocks and operations, wherever in their files they have moved to.
 pub fn fingerprint(report: &Report) -> String {
-    let mut parts: Vec<String> = vec![report.pattern.to_string()];
+    let mut parts: Vec<String> = vec![format!("{:?}", report.tier), report.pattern.to_string()];
     for transaction in &report.transactions {
         parts.push(
             transaction
