@@ -382,7 +382,7 @@ fn target(op: Op) -> Target {
     match op {
         Op::Begin | Op::End => Target::Block,
         Op::Fork | Op::Join => Target::Strand,
-        Op::Split | Op::Restart | Op::Value => Target::Nothing,
+        Op::Split | Op::Restart | Op::Value | Op::Exit => Target::Nothing,
         _ => Target::Object,
     }
 }

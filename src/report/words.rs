@@ -142,6 +142,7 @@ pub(super) fn does(op: Op, object: &str) -> String {
         Op::End => "ends".to_string(),
         Op::Split => "waits for another thread".to_string(),
         Op::Restart => "starts anew".to_string(),
+        Op::Exit => "exits".to_string(),
         Op::Retire => format!("drops {object}"),
         Op::Value => "notes a value".to_string(),
     }
