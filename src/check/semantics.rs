@@ -233,6 +233,8 @@ impl Lowering {
             Op::End => strand.block = None,
             Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
             Op::Value => work.value = Some(own),
+            // The end of a worker is not the end of whom it works for.
+            Op::Exit => {}
             op => {
                 match op {
                     Op::Acquire | Op::AcquireShared => work.held.push(event),

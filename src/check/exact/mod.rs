@@ -308,7 +308,7 @@ impl Engine for Exact {
                 return step.found;
             }
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value => {}
+            Op::Split | Op::Restart | Op::Value | Op::Exit => {}
         }
         None
     }
