@@ -3,4 +3,7 @@
 #[cfg(feature = "trace")]
 pub mod check;
 #[cfg(feature = "trace")]
+pub mod lattice;
+#[cfg(feature = "trace")]
 pub mod trace;
+pub mod watch;
