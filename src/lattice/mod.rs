@@ -40,7 +40,7 @@
 //! # let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
 //! let write = |strand, object, value| [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)];
 //!
-//! let property: Property = "landing -> [approved, !radio)".parse()?;
+//! let property: Property = "start(landing) -> [approved, !radio)".parse()?;
 //! let mut lattice = Lattice::new(property, Limits::default());
 //! let trace = [
 //!     // What the variables are born with.

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, HashMap};
 
 /// A relevant event: its position in the trace from 1, its variable, its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
-    pub position: u64,
-    pub variable: usize,
-    pub value: i64,
+pub(crate) struct Write {
+    pub(crate) position: u64,
+    pub(crate) variable: usize,
+    pub(crate) value: i64,
 }
 
 /// The relevant events of a trace and their causal order, by its definition.
-pub struct Order {
-    pub writes: Vec<Write>,
+pub(crate) struct Order {
+    pub(crate) writes: Vec<Write>,
     /// `before[a][b]`: write `a` causally precedes write `b`.
-    pub before: Vec<Vec<bool>>,
+    pub(crate) before: Vec<Vec<bool>>,
 }
 
 fn reads(op: Op) -> bool {
@@ -29,7 +29,7 @@ fn writes(op: Op) -> bool {
 
 impl Order {
     /// Objects below `relevant.len()` are variables, relevant where it says so, and born by their first write.
-    pub fn new(trace: &[Event], relevant: &[bool]) -> Order {
+    pub(crate) fn new(trace: &[Event], relevant: &[bool]) -> Order {
         // Numbers that are given again name different things: each occurrence gets its instance.
         let mut strands: HashMap<u32, u32> = HashMap::new();
         let mut objects: HashMap<u32, u32> = HashMap::new();
@@ -104,7 +104,7 @@ impl Order {
     }
 
     /// Every linear extension, as indices of writes.
-    pub fn runs(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn runs(&self) -> Vec<Vec<usize>> {
         let mut runs = Vec::new();
         self.extend(&mut Vec::new(), &mut runs);
         runs
@@ -125,7 +125,7 @@ impl Order {
     }
 
     /// The states of a run, the initial one (all 0) first.
-    pub fn states(&self, run: &[usize], variables: usize) -> Vec<Vec<i64>> {
+    pub(crate) fn states(&self, run: &[usize], variables: usize) -> Vec<Vec<i64>> {
         let mut states = vec![vec![0; variables]];
         for &write in run {
             let mut state = states.last().unwrap().clone();
@@ -136,7 +136,7 @@ impl Order {
     }
 
     /// Every global state: the set of writes that have happened, and the values.
-    pub fn global_states(&self, variables: usize) -> BTreeMap<Vec<usize>, Vec<i64>> {
+    pub(crate) fn global_states(&self, variables: usize) -> BTreeMap<Vec<usize>, Vec<i64>> {
         let mut found = BTreeMap::new();
         for run in self.runs() {
             for (length, state) in self.states(&run, variables).into_iter().enumerate() {
@@ -150,7 +150,7 @@ impl Order {
 }
 
 /// Whether the formula is true in the last of these states, by its definition over all of them.
-pub fn holds(formula: &Formula, states: &[Vec<i64>]) -> bool {
+pub(crate) fn holds(formula: &Formula, states: &[Vec<i64>]) -> bool {
     let (now, last) = (states.last().unwrap(), states.len());
     let at = |formula: &Formula, length: usize| holds(formula, &states[..length]);
     let before = if last == 1 { 1 } else { last - 1 };
@@ -174,6 +174,6 @@ pub fn holds(formula: &Formula, states: &[Vec<i64>]) -> bool {
 }
 
 /// The length of the run's shortest prefix in whose last state the formula is false.
-pub fn first_violation(formula: &Formula, states: &[Vec<i64>]) -> Option<usize> {
+pub(crate) fn first_violation(formula: &Formula, states: &[Vec<i64>]) -> Option<usize> {
     (1..=states.len()).find(|length| !holds(formula, &states[..*length])).map(|length| length - 1)
 }

@@ -8,6 +8,11 @@ const FLIGHT: TestNames = TestNames(&["landing", "approved", "radio"]);
 const XYZ: TestNames = TestNames(&["x", "y", "z"]);
 
 fn flight() -> Outcome {
+    checked("start(landing) -> [approved, !radio)")
+}
+
+/// Approval, landing, and only then the radio goes down.
+fn checked(property: &str) -> Outcome {
     let [landing, approved, radio] = [0, 1, 2];
     let trace: Vec<Event> = [
         write(0, landing, 0).to_vec(),
@@ -26,7 +31,7 @@ fn flight() -> Outcome {
     ]
     .concat();
     let limits = Limits { graph: 100, ..Limits::default() };
-    explore("landing -> [approved, !radio)", limits, &FLIGHT, &trace).unwrap()
+    explore(property, limits, &FLIGHT, &trace).unwrap()
 }
 
 fn xyz() -> Outcome {
@@ -72,33 +77,39 @@ fn landing_has_three_runs_over_six_states_of_which_two_violate() {
 }
 
 #[test]
+fn a_radio_that_must_live_as_long_as_the_landing_fails_in_the_observed_run_too() {
+    let outcome = checked("landing -> [approved, !radio)");
+    assert_eq!((outcome.runs, outcome.violating, outcome.observed_broken), (3, 3, true));
+}
+
+#[test]
 fn landing_reads_as_a_table_of_events_and_states() {
     let expected = "\
-property: landing -> [approved, !radio)
+property: start(landing) -> [approved, !radio)
 verdict:  violated in 2 of 3 consistent runs; the observed run has the property
 explored: 3 events and 6 states, 3 runs
 
 violating run 1 of 2
   event  strand  write                       at  landing  approved  radio
                  after 1 event, as observed            0         1      1
-     14  T2      radio = 0                             0         1      0
+     15  T2      radio = 0                             0         1      0
      12  T1      landing = 1                           1         1      0  <- broken
   observed instead:
                  after 1 event, as observed            0         1      1
      12  T1      landing = 1                           1         1      1
-     14  T2      radio = 0                             1         1      0
+     15  T2      radio = 0                             1         1      0
 
 violating run 2 of 2
   event  strand  write                 at  landing  approved  radio
                  in the initial state            0         0      1
-     14  T2      radio = 0                       0         0      0
+     15  T2      radio = 0                       0         0      0
       9  T1      approved = 1                    0         1      0
      12  T1      landing = 1                     1         1      0  <- broken
   observed instead:
                  in the initial state            0         0      1
       9  T1      approved = 1                    0         1      1
      12  T1      landing = 1                     1         1      1
-     14  T2      radio = 0                       1         1      0
+     15  T2      radio = 0                       1         1      0
 ";
     assert_eq!(flight().text(&FLIGHT), expected);
 }
@@ -108,7 +119,7 @@ fn landing_is_drawn_with_the_observed_run_and_the_violating_ones() {
     let outcome = flight();
     let expected = "\
 digraph lattice {
-  label=\"landing -> [approved, !radio)\\nstates are (landing, approved, radio)\";
+  label=\"start(landing) -> [approved, !radio)\\nstates are (landing, approved, radio)\";
   labelloc=t;
   node [shape=box, fontname=monospace];
   s0 [label=\"(0, 0, 1)\", style=bold];
@@ -122,8 +133,8 @@ digraph lattice {
   s1 -> s3 [label=\"T1: landing = 1\", style=bold];
   s2 -> s4 [label=\"T1: approved = 1\", color=red];
   s1 -> s4 [label=\"T2: radio = 0\", color=red];
-  s3 -> s5 [label=\"T2: radio = 0\", style=bold];
   s4 -> s5 [label=\"T1: landing = 1\", color=red];
+  s3 -> s5 [label=\"T2: radio = 0\", style=bold];
 }
 ";
     assert_eq!(outcome.graph.unwrap().dot(&outcome.property, &outcome.variables, &FLIGHT), expected);

@@ -5,7 +5,7 @@ use aerodrome::trace::*;
 use proptest::prelude::*;
 
 /// Strands are `T0`, `T1`; the first objects have the names given.
-pub struct TestNames(pub &'static [&'static str]);
+pub(crate) struct TestNames(pub(crate) &'static [&'static str]);
 
 impl Names for TestNames {
     fn strand(&self, id: StrandId) -> StrandInfo {
@@ -30,17 +30,17 @@ impl Names for TestNames {
     }
 }
 
-pub fn event(strand: u32, op: Op, target: u32) -> Event {
+pub(crate) fn event(strand: u32, op: Op, target: u32) -> Event {
     Event { strand: StrandId(strand), op, target, site: SiteId::NONE }
 }
 
 /// A write with its value.
-pub fn write(strand: u32, object: u32, value: i64) -> [Event; 2] {
+pub(crate) fn write(strand: u32, object: u32, value: i64) -> [Event; 2] {
     [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)]
 }
 
 /// Feeds a whole trace.
-pub fn explore(property: &str, limits: Limits, names: &TestNames, trace: &[Event]) -> Result<Outcome, Error> {
+pub(crate) fn explore(property: &str, limits: Limits, names: &TestNames, trace: &[Event]) -> Result<Outcome, Error> {
     let mut lattice = Lattice::new(property.parse()?, limits);
     for (event, position) in trace.iter().zip(1..) {
         lattice.step(event, position, names)?;
@@ -49,7 +49,7 @@ pub fn explore(property: &str, limits: Limits, names: &TestNames, trace: &[Event
 }
 
 /// The names of the first three objects of a random trace.
-pub const VARIABLES: TestNames = TestNames(&["x", "y", "z"]);
+pub(crate) const VARIABLES: TestNames = TestNames(&["x", "y", "z"]);
 
 const PLAIN: u32 = 3;
 const LOCK: u32 = 4;
@@ -58,7 +58,7 @@ const FIRST_MESSAGE: u32 = 6;
 
 /// What a strand is to do; the builder sees to it that the trace makes sense.
 #[derive(Clone, Copy, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     Access { variable: u32, how: u8, value: i64 },
     Plain { how: u8 },
     Lock { shared: bool },
@@ -72,7 +72,7 @@ pub enum Action {
     RetirePlain,
 }
 
-pub fn actions(length: usize) -> impl Strategy<Value = Vec<(u32, Action)>> {
+pub(crate) fn actions(length: usize) -> impl Strategy<Value = Vec<(u32, Action)>> {
     let action = prop_oneof![
         8 => (0..3_u32, 0..5_u8, -2..4_i64).prop_map(|(variable, how, value)| Action::Access { variable, how, value }),
         2 => (0..3_u8).prop_map(|how| Action::Plain { how }),
@@ -90,7 +90,7 @@ pub fn actions(length: usize) -> impl Strategy<Value = Vec<(u32, Action)>> {
 }
 
 /// The trace, after the births of the three variables (as 0), with at most `writes` writes of them.
-pub fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
+pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
     let mut trace: Vec<Event> = (0..3).flat_map(|variable| write(0, variable, 0)).collect();
     let mut written = 0;
     let mut exclusive = None;
