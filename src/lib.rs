@@ -2,8 +2,26 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "check")]
+mod collect;
 #[cfg(feature = "trace")]
 pub mod lattice;
+mod mark;
+#[cfg(feature = "check")]
+mod record;
+#[cfg(feature = "trace")]
+pub mod report;
+pub mod thread;
 #[cfg(feature = "trace")]
 pub mod trace;
 pub mod watch;
+
+pub use mark::{atomic, not_atomic, test};
+
+/// What the macros expand to: no part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "check")]
+    pub use crate::mark::{Block, Transaction, begin, depth, outermost};
+    pub use crate::mark::{ExitCode, run_test};
+}

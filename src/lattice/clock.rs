@@ -15,7 +15,7 @@
 //! await of the same object, and nothing else is ordered by them.
 //!
 //! *Chains instead of strands.* A component of a clock belongs to a chain: relevant events that are ordered among themselves.
-//! A strand gets a chain with its first relevant event, and leaves it when it is joined or its number is forked again; a
+//! A strand gets a chain with its first relevant event, and leaves it when it exits or is joined, or its number is forked again; a
 //! strand that knows all events of a chain that was left continues it. So clocks are as wide as strands with relevant events
 //! are concurrent, and strands that come and go cost nothing. The proof of the paper's theorem 3 asks no more of the `i` of a
 //! message than that: `e` comes before `e'` iff `V[i] <= V'[i]` iff `V < V'`.
@@ -180,6 +180,7 @@ impl Causality {
                 let clock = self.strands[child].clock.clone();
                 self.strands[index].clock.join(&clock);
             }
+            Op::Exit => self.leave(index),
             Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
         }
         Some((chain?, self.strands[index].clock.clone()))
