@@ -6,6 +6,8 @@ pub mod check;
 pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
+#[cfg(feature = "trace")]
+pub mod lattice;
 mod mark;
 #[cfg(feature = "check")]
 mod record;
@@ -14,6 +16,7 @@ pub mod report;
 pub mod thread;
 #[cfg(feature = "trace")]
 pub mod trace;
+pub mod watch;
 
 #[cfg(feature = "check")]
 pub use collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
