@@ -3,4 +3,6 @@
 #[cfg(feature = "trace")]
 pub mod check;
 #[cfg(feature = "trace")]
+pub mod predict;
+#[cfg(feature = "trace")]
 pub mod trace;
