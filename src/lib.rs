@@ -15,6 +15,8 @@ mod record;
 pub mod report;
 pub mod thread;
 #[cfg(feature = "trace")]
+pub mod predict;
+#[cfg(feature = "trace")]
 pub mod trace;
 pub mod watch;
 
