@@ -383,8 +383,22 @@ fn test_function(
         _ => false,
     };
 
+    // A transaction of the test's own belongs into each run: around them all it would be open when they are judged.
+    let (marks, kept): (Vec<_>, Vec<_>) =
+        attributes(tokens).partition(|&attribute| is_called(tokens, attribute, "atomic"));
+    let attribute_tokens = |list: &[(usize, usize)]| -> TokenStream {
+        list.iter()
+            .flat_map(|&(at, length)| tokens[at..at + length].iter().cloned())
+            .collect()
+    };
+    let head = attributes(tokens)
+        .map(|(at, length)| at + length)
+        .last()
+        .unwrap_or(0);
+
     let span = Span::call_site();
-    let mut inner = source("fn", span);
+    let mut inner = attribute_tokens(&marks);
+    inner.extend(source("fn", span));
     inner.extend([TokenTree::from(name.clone())]);
     inner.extend(signature.iter().cloned());
     inner.extend([TokenTree::from(body.clone())]);
@@ -405,7 +419,8 @@ fn test_function(
     }
 
     let mut outer = source("#[::core::prelude::v1::test]", span);
-    outer.extend(tokens[..function.signature.start].iter().cloned());
+    outer.extend(attribute_tokens(&kept));
+    outer.extend(tokens[head..function.signature.start].iter().cloned());
     outer.extend(source("()", span));
     if !returns_unit {
         outer.extend(source("->", span));
