@@ -1,13 +1,18 @@
 //! What a mark is in a checked build: the block, and the transactions it begins.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// A block that is meant to be atomic; one static for each mark in the source.
+///
+/// Aligned so that the recorder can code its address in few bits.
 #[derive(Debug)]
+#[repr(align(8))]
 pub struct Block {
     given_name: Option<&'static str>,
+    /// The name of the function around it, once somebody has asked.
+    function_name: OnceLock<Box<str>>,
     /// The path of a type that is declared in the block, and thereby of the function around it.
     path: fn() -> &'static str,
     module: &'static str,
@@ -30,6 +35,7 @@ impl Block {
     ) -> Self {
         Block {
             given_name,
+            function_name: OnceLock::new(),
             path: std::any::type_name::<Here>,
             module,
             file,
@@ -39,11 +45,13 @@ impl Block {
     }
 
     /// What a report calls the block: the name it was given, or that of the function around it, `Account::withdraw`.
-    pub fn name(&self) -> Cow<'static, str> {
-        match self.given_name {
-            Some(name) => Cow::Borrowed(name),
-            None => Cow::Owned(function_name((self.path)(), self.module)),
-        }
+    ///
+    /// The first call may allocate.
+    pub fn name(&self) -> &str {
+        self.given_name.unwrap_or_else(|| {
+            let function_name = || function_name((self.path)(), self.module).into();
+            self.function_name.get_or_init(function_name)
+        })
     }
 }
 
