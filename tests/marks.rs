@@ -822,6 +822,21 @@ mod macros {
     }
     methods! { Made, fn a { assert_depth(1); 1 } pub(crate) fn b { assert_depth(1); 2 } }
 
+    struct Filled;
+    macro_rules! filled {
+        ($t:ty, $($member:item)*) => {
+            #[atomic]
+            impl $t { $($member)* }
+        };
+    }
+    filled! {
+        Filled,
+        const ONE: u8 = 1;
+        fn one(&self) -> u8 { assert_depth(1); Self::ONE }
+        #[not_atomic]
+        const fn two() -> u8 { 2 }
+    }
+
     #[test]
     fn what_macros_make_can_be_marked() {
         assert_eq!(added(1, &2), 3);
@@ -829,6 +844,7 @@ mod macros {
         assert_eq!((early(true), early(false)), (None, Some(1)));
         whole();
         assert_eq!(Thing.method() + Made.a() + Made.b(), 4);
+        assert_eq!(Filled.one() + Filled::two(), 3);
         assert_depth(0);
     }
 }

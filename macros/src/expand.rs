@@ -254,10 +254,8 @@ fn mark_members(
     let mut rest = tokens.as_slice();
     let mut marked = TokenStream::new();
     while let Some(first) = rest.first() {
-        // What a macro has put in as a whole: members of its own.
         if let TokenTree::Group(inner) = first
-            && inner.delimiter() == Delimiter::None
-            && matches!(item::read(&unwrapped(inner.stream())), Kind::Function(_))
+            && item::is_whole_item(inner)
         {
             let stream = mark_members(inner.stream(), arguments, errors);
             marked.extend([group(Delimiter::None, stream, inner.span())]);
