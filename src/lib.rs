@@ -2,11 +2,19 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
 mod collect;
-#[cfg(feature = "check")]
+pub mod hint;
+#[cfg(all(feature = "check", not(loom)))]
 mod mark;
+mod name;
 #[cfg(feature = "check")]
 mod record;
+pub mod sync;
 #[cfg(feature = "trace")]
 pub mod trace;
+
+pub use self::hint::restart;
+#[cfg(all(feature = "check", not(loom)))]
+pub use self::name::Tracked;
+pub use self::name::name;
