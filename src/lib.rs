@@ -5,13 +5,13 @@ pub mod check;
 #[cfg(feature = "check")]
 mod collect;
 mod mark;
+#[cfg(feature = "trace")]
+pub mod predict;
 #[cfg(feature = "check")]
 mod record;
 #[cfg(feature = "trace")]
 pub mod report;
 pub mod thread;
-#[cfg(feature = "trace")]
-pub mod predict;
 #[cfg(feature = "trace")]
 pub mod trace;
 
