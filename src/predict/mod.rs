@@ -8,9 +8,12 @@
 //! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
+pub mod blocks;
 mod hash;
 mod ledger;
 mod locks;
+#[cfg(test)]
+mod notation;
 mod order;
 
 pub use hash::{Map, Mix, Set};
