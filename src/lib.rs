@@ -2,7 +2,31 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "check")]
+mod collect;
+mod mark;
 #[cfg(feature = "trace")]
 pub mod predict;
+#[cfg(feature = "check")]
+mod record;
+#[cfg(feature = "trace")]
+pub mod report;
+pub mod thread;
 #[cfg(feature = "trace")]
 pub mod trace;
+
+#[cfg(feature = "check")]
+pub use collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
+pub use mark::{atomic, not_atomic, test};
+
+/// What the macros expand to: no part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "check")]
+    pub use crate::collect::run_test;
+    pub use crate::mark::ExitCode;
+    #[cfg(not(feature = "check"))]
+    pub use crate::mark::run_test;
+    #[cfg(feature = "check")]
+    pub use crate::mark::{Block, Transaction, begin, depth, outermost};
+}

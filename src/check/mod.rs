@@ -2,6 +2,18 @@
 //!
 //! Three engines behind one trait, which takes events one by one and may answer with a violation.
 
+mod checker;
+mod cycle;
+pub mod exact;
+mod kind;
+mod semantics;
+
+pub use checker::Checker;
+pub use exact::Exact;
+use kind::AnyEngine;
+pub use kind::{EngineKind, UnknownEngine};
+pub use semantics::Lowering;
+
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// Decides conflict serializability of the events it is fed.

@@ -42,6 +42,11 @@ impl Ledger {
         let target = match event.op {
             Op::Begin | Op::End | Op::Split | Op::Restart => event.target,
             Op::Value => return None,
+            Op::Exit => {
+                self.strand_infos
+                    .insert(strand.0, names.strand(event.strand));
+                event.target
+            }
             Op::Join => {
                 let joined = self.strand(event.other());
                 // From now on the number may be another's, and the names with it.

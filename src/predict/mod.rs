@@ -9,17 +9,26 @@
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
 pub mod blocks;
+mod deadlock;
 mod hash;
 mod ledger;
 mod locks;
+mod minimal;
 #[cfg(test)]
 mod notation;
 mod order;
+mod predictor;
+mod replay;
+mod skeleton;
 
+pub use deadlock::Deadlocks;
 pub use hash::{Map, Mix, Set};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
+pub use minimal::Minimal;
 pub use order::{Order, Period};
+pub use predictor::{Predictions, Predictor};
+pub use skeleton::{Sandwich, Skeleton, Unrealised};
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, ObjectId, Op, StrandId};
@@ -98,7 +107,7 @@ pub struct Step {
     pub held: Vec<Hold>,
 }
 
-/// A piece of a schedule: a strand runs from where it is up to an event of its own, that included.
+/// A piece of a schedule: a strand runs from where it is, through all its events up to a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Who.
@@ -172,6 +181,8 @@ pub struct Context {
     pub locks: Locks,
     /// The order of the strands' periods, after the event.
     pub order: Order,
+    /// The lock and order events so far, from which schedules are made.
+    pub skeleton: Skeleton,
     /// The event changed its strand's lock state.
     pub locks_changed: bool,
     /// The event began a new period of its strand.
@@ -206,6 +217,8 @@ impl Context {
             _ => {
                 self.locks_changed = self.locks.step(event, position);
                 self.period_changed = self.order.step(event);
+                self.skeleton
+                    .step(event, position, self.locks.state(event.strand));
             }
         }
     }
@@ -259,7 +272,14 @@ pub fn is_access(op: Op) -> bool {
 /// The access that an event makes.
 pub fn access(event: Event, position: u64) -> Access {
     let object = match event.op {
-        Op::Begin | Op::End | Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Value => None,
+        Op::Begin
+        | Op::End
+        | Op::Split
+        | Op::Restart
+        | Op::Fork
+        | Op::Join
+        | Op::Exit
+        | Op::Value => None,
         _ => Some(ObjectId(event.target)),
     };
     Access {
@@ -268,5 +288,33 @@ pub fn access(event: Event, position: u64) -> Access {
         op: event.op,
         object,
         site: event.site,
+    }
+}
+
+/// What an operation does, in a word.
+pub fn word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::ReadWrite => "read+write",
+        Op::Update(_) => "update",
+        Op::Acquire => "acquire",
+        Op::AcquireShared => "shared acquire",
+        Op::Upgrade => "upgrade",
+        Op::Downgrade => "downgrade",
+        Op::Release | Op::ReleaseShared => "release",
+        Op::Begin => "begin",
+        Op::End => "end",
+        Op::Split => "split",
+        Op::Restart => "restart",
+        Op::Fork => "fork",
+        Op::Join => "join",
+        Op::Exit => "exit",
+        Op::Signal => "signal",
+        Op::Await => "await",
+        Op::Send => "send",
+        Op::Recv => "receive",
+        Op::Retire => "retire",
+        Op::Value => "value",
     }
 }

@@ -10,14 +10,19 @@ use crate::trace::{Event, Op, SiteId, StrandId, Update};
 
 /// Objects are numbered by their names' first letter: `x` is the same in every trace.
 pub(super) fn object(name: &str) -> u32 {
-    name.bytes().fold(0, |number, byte| number * 128 + u32::from(byte))
+    name.bytes()
+        .fold(0, |number, byte| number * 128 + u32::from(byte))
 }
 
 /// Parses lines; `;` separates them as well.
 pub(super) fn trace(text: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let mut block = 0;
-    for line in text.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty()) {
+    for line in text
+        .split(['\n', ';'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
         let (strand, tokens) = line.split_once(':').expect("strand: tokens");
         let strand: u32 = strand.trim().parse().expect("a strand's number");
         for token in tokens.split_whitespace() {
@@ -42,7 +47,9 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
                 ("fork", Op::Fork),
                 ("join", Op::Join),
             ];
-            let parsed = operations.iter().find_map(|(word, op)| Some((*op, token.strip_prefix(word)?)));
+            let parsed = operations
+                .iter()
+                .find_map(|(word, op)| Some((*op, token.strip_prefix(word)?)));
             let (op, name) = parsed.unwrap_or_else(|| panic!("{token:?} is no operation"));
             let target = match op {
                 Op::Begin => {
@@ -53,7 +60,12 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
                 Op::Fork | Op::Join => name.parse().expect("a strand's number"),
                 _ => object(name),
             };
-            events.push(Event { strand: StrandId(strand), target, site: SiteId::NONE, op });
+            events.push(Event {
+                strand: StrandId(strand),
+                target,
+                site: SiteId::NONE,
+                op,
+            });
         }
     }
     events

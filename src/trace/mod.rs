@@ -2,6 +2,26 @@
 //!
 //! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the same thing in memory
 //! and in a file; engines, predictors and reports know nothing else of the program that ran.
+//!
+//! [`open`] reads a trace from a file, in one of three [formats](Format); [`WellFormed`] says whether it is one.
+
+pub mod aero;
+mod error;
+mod intern;
+pub mod rapid;
+mod source;
+mod tables;
+mod wellformed;
+
+pub use aero::{AeroReader, AeroWriter};
+pub use error::{Error, Fault, Place};
+pub use rapid::{CsvReader, StdReader, StdWriter};
+pub use source::{Format, Source, from_reader, open};
+pub use tables::Tables;
+pub use wellformed::{Malformed, Rule, WellFormed, describe, object_name};
+
+/// The longest name in a trace, in bytes. Readers refuse a longer one, writers cut it.
+pub const MAX_NAME: usize = 4096;
 
 /// A strand: what the papers call a thread.
 ///
@@ -85,6 +105,8 @@ pub enum Op {
     Fork,
     /// (strand)
     Join,
+    /// The strand's last event. It may still be joined; its number may be given to another by a later fork (0).
+    Exit,
     /// Every earlier signal of an object comes before every later await of it; nothing else is ordered: barriers, park
     /// and unpark, and the like (object).
     Signal,

@@ -101,24 +101,47 @@ impl Explorer {
                     needs.extend(forks.get(&other));
                 }
                 Op::Send | Op::Signal => carried.entry(event.object()).or_default().push(here),
-                Op::Recv | Op::Await => needs.extend(carried.get(&event.object()).into_iter().flatten()),
+                Op::Recv | Op::Await => {
+                    needs.extend(carried.get(&event.object()).into_iter().flatten())
+                }
                 _ => {}
             }
-            lanes[at].push(Step { event: *event, position, needs });
+            lanes[at].push(Step {
+                event: *event,
+                position,
+                needs,
+            });
         }
         let next = vec![0; lanes.len()];
         let (locks, trail) = (Map::default(), Vec::new());
-        Explorer { lanes, next, locks, trail, equivalence, bound, count: 0, found: None }
+        Explorer {
+            lanes,
+            next,
+            locks,
+            trail,
+            equivalence,
+            bound,
+            count: 0,
+            found: None,
+        }
     }
 
     fn possible(&self, lane: usize) -> bool {
-        let Some(step) = self.lanes[lane].get(self.next[lane]) else { return false };
-        let waits = |&(other, count): &(usize, usize)| self.next.get(other).copied().unwrap_or(0) < count;
-        let holders = self.locks.get(&step.event.object()).map_or(&[][..], |holders| holders);
+        let Some(step) = self.lanes[lane].get(self.next[lane]) else {
+            return false;
+        };
+        let waits =
+            |&(other, count): &(usize, usize)| self.next.get(other).copied().unwrap_or(0) < count;
+        let holders = self
+            .locks
+            .get(&step.event.object())
+            .map_or(&[][..], |holders| holders);
         !step.needs.iter().any(waits)
             && match step.event.op {
                 Op::Acquire | Op::Upgrade => holders.iter().all(|&(holder, _)| holder == lane),
-                Op::AcquireShared => holders.iter().all(|&(holder, shared)| shared || holder == lane),
+                Op::AcquireShared => holders
+                    .iter()
+                    .all(|&(holder, shared)| shared || holder == lane),
                 _ => true,
             }
     }
@@ -127,10 +150,18 @@ impl Explorer {
         if self.found.is_some() || self.count > self.bound {
             return;
         }
-        let done = self.next.iter().zip(&self.lanes).all(|(&next, lane)| next == lane.len());
+        let done = self
+            .next
+            .iter()
+            .zip(&self.lanes)
+            .all(|(&next, lane)| next == lane.len());
         if done {
             self.count += 1;
-            let events: Vec<(Event, u64)> = self.trail.iter().map(|&(lane, at)| self.event(lane, at)).collect();
+            let events: Vec<(Event, u64)> = self
+                .trail
+                .iter()
+                .map(|&(lane, at)| self.event(lane, at))
+                .collect();
             if !Reading::of(&events).serializable(self.equivalence) {
                 self.found = Some(events.iter().map(|&(_, position)| position).collect());
             }
@@ -142,7 +173,11 @@ impl Explorer {
                 continue;
             }
             let at = self.next[lane];
-            let awake = asleep.iter().copied().filter(|&other| self.independent(lane, other)).collect();
+            let awake = asleep
+                .iter()
+                .copied()
+                .filter(|&other| self.independent(lane, other))
+                .collect();
             let (event, _) = self.event(lane, at);
             let before = self.locks.get(&event.object()).cloned();
             self.step(lane, event);
@@ -150,7 +185,8 @@ impl Explorer {
             self.next[lane] -= 1;
             self.trail.pop();
             if locks(event.op) {
-                self.locks.insert(event.object(), before.unwrap_or_default());
+                self.locks
+                    .insert(event.object(), before.unwrap_or_default());
             }
             asleep.insert(lane);
         }
@@ -172,7 +208,10 @@ impl Explorer {
             Op::Acquire => holders.push((lane, false)),
             Op::AcquireShared => holders.push((lane, true)),
             Op::Upgrade | Op::Downgrade => {
-                holders.iter_mut().filter(|(holder, _)| *holder == lane).for_each(|h| h.1 = event.op == Op::Downgrade);
+                holders
+                    .iter_mut()
+                    .filter(|(holder, _)| *holder == lane)
+                    .for_each(|h| h.1 = event.op == Op::Downgrade);
             }
             _ => {
                 if let Some(at) = holders.iter().position(|&(holder, _)| holder == lane) {
@@ -196,7 +235,12 @@ impl Explorer {
 fn locks(op: Op) -> bool {
     matches!(
         op,
-        Op::Acquire | Op::Release | Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade
+        Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
     )
 }
 

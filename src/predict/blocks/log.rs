@@ -63,17 +63,26 @@ pub(super) struct Log {
     strands: Vec<Strand>,
     sent: Map<ObjectId, At>,
     signalled: Map<ObjectId, Vec<At>>,
+    count: usize,
 }
 
+/// How many lock, order and block events are kept: 96 MiB.
+const ROOM: usize = 4 << 20;
+
 impl Log {
-    pub(super) fn step(&mut self, event: Event, position: u64) {
+    /// Takes the next event. False if there is no room for it: then no schedule can be made any more.
+    pub(super) fn step(&mut self, event: Event, position: u64) -> bool {
         let at = event.strand.0 as usize;
-        let other = if matches!(event.op, Op::Fork | Op::Join) { event.target as usize } else { at };
+        let other = if matches!(event.op, Op::Fork | Op::Join) {
+            event.target as usize
+        } else {
+            at
+        };
         if at.max(other) >= self.strands.len() {
             self.strands.resize_with(at.max(other) + 1, Strand::default);
         }
         if is_access(event.op) {
-            return;
+            return true;
         }
         let index = self.strands[at].steps.len();
         let mut needs: Vec<At> = Vec::new();
@@ -106,8 +115,15 @@ impl Log {
             Op::End => strand.open = false,
             Op::Acquire | Op::AcquireShared => strand.holds += 1,
             Op::Release | Op::ReleaseShared => strand.holds = strand.holds.saturating_sub(1),
-            Op::Upgrade | Op::Downgrade | Op::Fork | Op::Join | Op::Send | Op::Recv | Op::Signal | Op::Await => {}
-            _ => return,
+            Op::Upgrade
+            | Op::Downgrade
+            | Op::Fork
+            | Op::Join
+            | Op::Send
+            | Op::Recv
+            | Op::Signal
+            | Op::Await => {}
+            _ => return true,
         }
         if free {
             strand.free.push(index);
@@ -116,12 +132,21 @@ impl Log {
             strand.needs.push((index, needs));
         }
         strand.steps.push((event, position));
+        self.count += 1;
+        self.count <= ROOM
     }
 
     /// Looks for a schedule in which the first point of each pair comes before the second, and in which each of these strands comes
     /// to the position.
-    pub(super) fn realise(&self, pairs: &[(Point, Point)], ends: &[(StrandId, u64)], bound: usize) -> Realised {
-        let Some(window) = Window::new(self, pairs, ends) else { return Realised::Unknown };
+    pub(super) fn realise(
+        &self,
+        pairs: &[(Point, Point)],
+        ends: &[(StrandId, u64)],
+        bound: usize,
+    ) -> Realised {
+        let Some(window) = Window::new(self, pairs, ends) else {
+            return Realised::Unknown;
+        };
         window.search(bound)
     }
 }
@@ -176,7 +201,11 @@ impl Window {
             let at = point.event.strand.0 as usize;
             work.push((at, stop[at]));
             if stop[at] == 0 {
-                work.extend(log.strands[at].forked.map(|(strand, index)| (strand, index + 1)));
+                work.extend(
+                    log.strands[at]
+                        .forked
+                        .map(|(strand, index)| (strand, index + 1)),
+                );
             }
         }
         let mut reached = vec![0; count];
@@ -201,7 +230,9 @@ impl Window {
             let mut changed = false;
             for at in 0..count {
                 let strand = &log.strands[at];
-                let open = strand.needs_until(base[at]).find(|(_, needs)| needs.iter().any(|&(s, i)| base[s] <= i));
+                let open = strand
+                    .needs_until(base[at])
+                    .find(|(_, needs)| needs.iter().any(|&(s, i)| base[s] <= i));
                 if let Some(&(index, _)) = open {
                     base[at] = strand.last_free(index);
                     changed = true;
@@ -215,7 +246,11 @@ impl Window {
         let mut steps = 0;
         for at in 0..count {
             let mut items: Vec<Slot> = Vec::new();
-            let mut own: Vec<Point> = points.iter().copied().filter(|p| p.event.strand.0 as usize == at).collect();
+            let mut own: Vec<Point> = points
+                .iter()
+                .copied()
+                .filter(|p| p.event.strand.0 as usize == at)
+                .collect();
             own.sort_unstable_by_key(|point| point.position);
             own.dedup_by_key(|point| point.position);
             let last = own.last().map(|point| point.position);
@@ -223,11 +258,23 @@ impl Window {
             for index in base[at]..log.strands[at].next_free(stop[at]) {
                 let (event, position) = log.strands[at].steps[index];
                 while let Some(point) = own.next_if(|point| point.position < position) {
-                    items.push(Slot { event: point.event, position: point.position, needs: Vec::new() });
+                    items.push(Slot {
+                        event: point.event,
+                        position: point.position,
+                        needs: Vec::new(),
+                    });
                 }
-                items.push(Slot { event, position, needs: Vec::new() });
+                items.push(Slot {
+                    event,
+                    position,
+                    needs: Vec::new(),
+                });
             }
-            items.extend(own.map(|point| Slot { event: point.event, position: point.position, needs: Vec::new() }));
+            items.extend(own.map(|point| Slot {
+                event: point.event,
+                position: point.position,
+                needs: Vec::new(),
+            }));
             let must = |slot: &Slot| {
                 Some(slot.position) <= last || log.strands[at].before(slot.position + 1) <= stop[at]
             };
@@ -237,20 +284,29 @@ impl Window {
                 return None;
             }
             if !items.is_empty() {
-                lanes.push(Lane { strand: at, items, required });
+                lanes.push(Lane {
+                    strand: at,
+                    items,
+                    required,
+                });
             }
         }
         // Needs, in terms of lanes.
         let find = |lanes: &[Lane], strand: usize, position: u64| -> Option<(usize, usize)> {
             let lane = lanes.iter().position(|lane| lane.strand == strand)?;
-            let at = lanes[lane].items.binary_search_by_key(&position, |slot| slot.position).ok()?;
+            let at = lanes[lane]
+                .items
+                .binary_search_by_key(&position, |slot| slot.position)
+                .ok()?;
             Some((lane, at))
         };
         let mut needs: Vec<((usize, usize), (usize, usize))> = Vec::new();
         for (number, lane) in lanes.iter().enumerate() {
             let strand = &log.strands[lane.strand];
             for (index, waits) in &strand.needs {
-                let Some(slot) = find(&lanes, lane.strand, strand.steps[*index].1) else { continue };
+                let Some(slot) = find(&lanes, lane.strand, strand.steps[*index].1) else {
+                    continue;
+                };
                 for &(other, step) in waits {
                     match find(&lanes, other, log.strands[other].steps[step].1) {
                         Some(first) => needs.push((slot, first)),
@@ -276,7 +332,10 @@ impl Window {
         for ((lane, item), (other, first)) in needs {
             lanes[lane].items[item].needs.push((other, first + 1));
         }
-        Some(Window { base: base_runs(log, &base), lanes })
+        Some(Window {
+            base: base_runs(log, &base),
+            lanes,
+        })
     }
 
     fn search(&self, bound: usize) -> Realised {
@@ -299,11 +358,19 @@ impl Window {
             }
             let fresh = failed.insert(state.next.clone());
             // Those that were first in the recording are tried first.
-            let mut lanes: Vec<usize> = if fresh { state.possible(&self.lanes) } else { Vec::new() };
-            lanes.sort_by_key(|&lane| std::cmp::Reverse(self.lanes[lane].items[state.next[lane]].position));
+            let mut lanes: Vec<usize> = if fresh {
+                state.possible(&self.lanes)
+            } else {
+                Vec::new()
+            };
+            lanes.sort_by_key(|&lane| {
+                std::cmp::Reverse(self.lanes[lane].items[state.next[lane]].position)
+            });
             choices.push((state.trail.len(), lanes));
             loop {
-                let Some((length, lanes)) = choices.last_mut() else { return Realised::No };
+                let Some((length, lanes)) = choices.last_mut() else {
+                    return Realised::No;
+                };
                 state.undo(*length, &self.lanes);
                 match lanes.pop() {
                     Some(lane) => {
@@ -327,12 +394,19 @@ impl Window {
         let mut slots: Vec<&Slot> = Vec::new();
         for (step, &lane) in trail.iter().enumerate() {
             let slot = &self.lanes[lane].items[at[lane]];
-            let mut needs: Vec<usize> = slot.needs.iter().map(|&(other, count)| number[other][count - 1]).collect();
+            let mut needs: Vec<usize> = slot
+                .needs
+                .iter()
+                .map(|&(other, count)| number[other][count - 1])
+                .collect();
             needs.extend(number[lane].last());
             if changes_lock(slot.event.op) {
                 let own = locks.entry(slot.event.object()).or_default();
                 let shared = |op| matches!(op, Op::AcquireShared | Op::ReleaseShared);
-                needs.extend(own.iter().filter(|&&s| !(shared(slots[s].event.op) && shared(slot.event.op))));
+                needs.extend(
+                    own.iter()
+                        .filter(|&&s| !(shared(slots[s].event.op) && shared(slot.event.op))),
+                );
                 own.push(step);
             }
             at[lane] += 1;
@@ -342,22 +416,33 @@ impl Window {
         }
         let mut wanted = vec![false; trail.len()];
         for (lane, steps) in self.lanes.iter().zip(&number) {
-            steps[..lane.required.min(steps.len())].iter().for_each(|&step| wanted[step] = true);
+            steps[..lane.required.min(steps.len())]
+                .iter()
+                .for_each(|&step| wanted[step] = true);
         }
         for step in (0..trail.len()).rev() {
             if wanted[step] {
-                before[step].iter().for_each(|&needed| wanted[needed] = true);
+                before[step]
+                    .iter()
+                    .for_each(|&needed| wanted[needed] = true);
             }
         }
         // Strands come in the order of their accesses.
-        let first = |lane: usize| number[lane].iter().position(|&step| is_access(slots[step].event.op)).map(|i| number[lane][i]);
+        let first = |lane: usize| {
+            number[lane]
+                .iter()
+                .position(|&step| is_access(slots[step].event.op))
+                .map(|i| number[lane][i])
+        };
         let mut lanes: Vec<usize> = (0..self.lanes.len()).collect();
         lanes.sort_by_key(|&lane| first(lane).unwrap_or(usize::MAX));
         let mut done = vec![false; trail.len()];
         let mut next = vec![0; self.lanes.len()];
         let mut tidy = Vec::new();
         while let Some(&lane) = lanes.iter().find(|&&lane| {
-            number[lane].get(next[lane]).is_some_and(|&step| wanted[step] && before[step].iter().all(|&s| done[s]))
+            number[lane]
+                .get(next[lane])
+                .is_some_and(|&step| wanted[step] && before[step].iter().all(|&s| done[s]))
         }) {
             while let Some(&step) = number[lane].get(next[lane])
                 && wanted[step]
@@ -410,7 +495,12 @@ impl Strand {
 fn changes_lock(op: Op) -> bool {
     matches!(
         op,
-        Op::Acquire | Op::Release | Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade
+        Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
     )
 }
 
@@ -425,7 +515,11 @@ fn extend(runs: &mut Vec<Run>, strand: StrandId, to: u64) {
 fn base_runs(log: &Log, base: &[usize]) -> Vec<Run> {
     let mut steps: Vec<(u64, StrandId)> = Vec::new();
     for (strand, &end) in log.strands.iter().zip(base) {
-        steps.extend(strand.steps[..end].iter().map(|(event, position)| (*position, event.strand)));
+        steps.extend(
+            strand.steps[..end]
+                .iter()
+                .map(|(event, position)| (*position, event.strand)),
+        );
     }
     steps.sort_unstable();
     let mut runs = Vec::new();
@@ -456,14 +550,22 @@ struct State {
 
 impl State {
     fn done(&self, lanes: &[Lane]) -> bool {
-        lanes.iter().zip(&self.next).all(|(lane, &next)| next >= lane.required)
+        lanes
+            .iter()
+            .zip(&self.next)
+            .all(|(lane, &next)| next >= lane.required)
     }
 
     fn free(&self, lane: usize, slot: &Slot) -> bool {
-        let holders = self.locks.get(&slot.event.object()).map_or(&[][..], |holders| holders);
+        let holders = self
+            .locks
+            .get(&slot.event.object())
+            .map_or(&[][..], |holders| holders);
         match slot.event.op {
             Op::Acquire | Op::Upgrade => holders.iter().all(|&(holder, _)| holder == lane),
-            Op::AcquireShared => holders.iter().all(|&(holder, shared)| shared || holder == lane),
+            Op::AcquireShared => holders
+                .iter()
+                .all(|&(holder, shared)| shared || holder == lane),
             _ => true,
         }
     }
@@ -471,7 +573,10 @@ impl State {
     /// What the lane's next step is, if it is possible now.
     fn ready(&self, lane: usize, lanes: &[Lane]) -> Option<Kind> {
         let slot = lanes[lane].items.get(self.next[lane])?;
-        let waits = slot.needs.iter().any(|&(other, count)| self.next[other] < count);
+        let waits = slot
+            .needs
+            .iter()
+            .any(|&(other, count)| self.next[other] < count);
         if waits || !self.free(lane, slot) {
             return None;
         }
@@ -497,7 +602,9 @@ impl State {
     }
 
     fn possible(&self, lanes: &[Lane]) -> Vec<usize> {
-        (0..lanes.len()).filter(|&lane| self.ready(lane, lanes).is_some()).collect()
+        (0..lanes.len())
+            .filter(|&lane| self.ready(lane, lanes).is_some())
+            .collect()
     }
 
     fn take(&mut self, lane: usize, lanes: &[Lane]) {

@@ -74,7 +74,12 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { conflicts: 4, comparisons: 50_000_000, schedules: 20_000, states: 20_000 }
+        Bounds {
+            conflicts: 4,
+            comparisons: 50_000_000,
+            schedules: 20_000,
+            states: 20_000,
+        }
     }
 }
 
@@ -134,17 +139,26 @@ impl Blocks {
     /// Keeps no log of lock and order events and looks for no schedules: memory follows the distinct blocks alone, and all that
     /// is found is potential.
     pub fn without_schedules(bounds: Bounds) -> Blocks {
-        Blocks { log: None, ..Blocks::with(bounds) }
+        Blocks {
+            log: None,
+            ..Blocks::with(bounds)
+        }
     }
 
     /// View serializability, by 1v-blocks and 2v-blocks as the papers have them: theorems 3 and 4.
     pub fn papers() -> Blocks {
-        Blocks { kept: Summaries::new(true), log: None, papers: true, ..Blocks::with(Bounds::default()) }
+        Blocks {
+            kept: Summaries::new(true),
+            log: None,
+            papers: true,
+            ..Blocks::with(Bounds::default())
+        }
     }
 
     /// How many different blocks are kept: gaps, points, and summaries of transactions.
     pub fn kept(&self) -> usize {
-        let of = |shared: &summary::Shared| shared.points.len() + shared.gaps.len() + shared.ones.len();
+        let of =
+            |shared: &summary::Shared| shared.points.len() + shared.gaps.len() + shared.ones.len();
         self.kept.variables.values().map(of).sum::<usize>() + self.kept.summaries.len()
     }
 }
@@ -153,11 +167,16 @@ impl Analysis for Blocks {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         if let Op::Acquire | Op::AcquireShared | Op::Upgrade = event.op {
             let held = now.locks.held(now.before);
-            let pairs = held.iter().map(|hold| (hold.lock, event.object())).filter(|(held, lock)| held != lock);
+            let pairs = held
+                .iter()
+                .map(|hold| (hold.lock, event.object()))
+                .filter(|(held, lock)| held != lock);
             self.nested.extend(pairs);
         }
-        if let Some(log) = &mut self.log {
-            log.step(event, position);
+        if let Some(log) = &mut self.log
+            && !log.step(event, position)
+        {
+            self.log = None;
         }
         self.kept.step(event, position, now);
     }
@@ -166,22 +185,35 @@ impl Analysis for Blocks {
         self.kept.finish(now);
         let mut outcome = Outcome::default();
         if self.papers {
-            let whole = papers::pairs(&self.kept, &now.order, self.bounds.comparisons, &mut outcome.predictions);
+            let whole = papers::pairs(
+                &self.kept,
+                &now.order,
+                self.bounds.comparisons,
+                &mut outcome.predictions,
+            );
             outcome.notes.extend((!whole).then(|| self.cut_short()));
             return outcome;
         }
-        let mut findings = Findings::new(self.log.as_ref(), self.bounds);
+        let mut findings = Findings::new(self.log.as_ref(), now, self.bounds);
         one_variable(&self.kept, &now.order, &mut findings);
         if !findings.cut_short {
-            Cycles::new(&self.kept, now, &mut findings).search();
+            Cycles::new(&self.kept, &now.order, &mut findings).search();
         }
         if findings.cut_short {
             outcome.notes.push(self.cut_short());
         }
-        let potential = findings.predictions.iter().any(|found| !found.notes.is_empty());
+        let potential = findings
+            .predictions
+            .iter()
+            .any(|found| !found.notes.is_empty());
         outcome.predictions = findings.predictions;
         outcome.predictions.sort_by_key(|found| found.tier);
-        if potential && self.nested.iter().any(|&(a, b)| self.nested.contains(&(b, a))) {
+        if potential
+            && self
+                .nested
+                .iter()
+                .any(|&(a, b)| self.nested.contains(&(b, a)))
+        {
             outcome.notes.push(
                 "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm"
                     .to_string(),
@@ -193,6 +225,9 @@ impl Analysis for Blocks {
 
 impl Blocks {
     fn cut_short(&self) -> String {
-        format!("blocks: the search was cut short after {} comparisons: may be incomplete", self.bounds.comparisons)
+        format!(
+            "blocks: the search was cut short after {} comparisons: may be incomplete",
+            self.bounds.comparisons
+        )
     }
 }

@@ -30,7 +30,9 @@ impl Reading {
                     count += 1;
                     reading.before.extend(open.map(|(last, _)| (last, owner)));
                     let forks = ended.remove(&event.strand).unwrap_or_default();
-                    reading.before.extend(forks.into_iter().map(|fork| (fork, owner)));
+                    reading
+                        .before
+                        .extend(forks.into_iter().map(|fork| (fork, owner)));
                     owner
                 }
             };
@@ -42,14 +44,23 @@ impl Reading {
             current.insert(event.strand, (owner, open));
             match event.op {
                 Op::Fork => ended.entry(event.other()).or_default().push(owner),
-                Op::Join => reading.before.extend(current.get(&event.other()).map(|&(last, _)| (last, owner))),
+                Op::Join => reading
+                    .before
+                    .extend(current.get(&event.other()).map(|&(last, _)| (last, owner))),
                 Op::Send | Op::Signal => carried.entry(event.object()).or_default().push(owner),
                 Op::Recv | Op::Await => {
                     let sources = carried.get(&event.object()).into_iter().flatten();
-                    reading.before.extend(sources.map(|&source| (source, owner)));
+                    reading
+                        .before
+                        .extend(sources.map(|&source| (source, owner)));
                 }
                 op if is_access(op) => {
-                    reading.items.push(Item { owner, access: op, variable: event.object(), last: false });
+                    reading.items.push(Item {
+                        owner,
+                        access: op,
+                        variable: event.object(),
+                        last: false,
+                    });
                 }
                 _ => {}
             }

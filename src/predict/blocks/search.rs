@@ -1,10 +1,12 @@
 //! Cycles of transactions: one variable, two transactions, any number.
 
+use super::Bounds;
 use super::log::{Log, Point, Realised};
 use super::summary::{Place, Summaries, Summary, disjoint};
-use super::{Bounds, replay::Reading, serial::Equivalence};
-use crate::check::{Access, Transaction};
-use crate::predict::{AnalysisKind, Context, Hold, Map, Order, Prediction, Run, Set, Step, Tier, conflict};
+use crate::check::{Access, Engine, Exact, Transaction};
+use crate::predict::{
+    AnalysisKind, Context, Hold, Map, Order, Prediction, Run, Set, Step, Tier, conflict, word,
+};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// The access of a summary, by index.
@@ -19,6 +21,7 @@ type Key = Vec<(Option<BlockId>, Op, SiteId, Option<ObjectId>)>;
 /// What the searches share: bounds, schedules, and the findings.
 pub(super) struct Findings<'a> {
     pub(super) log: Option<&'a Log>,
+    now: &'a Context,
     pub(super) bounds: Bounds,
     /// Comparisons made so far.
     pub(super) compared: u64,
@@ -44,14 +47,19 @@ impl Member {
             site: access.site,
             op: access.op,
         };
-        Point { event, position: access.position, begin: self.begin }
+        Point {
+            event,
+            position: access.position,
+            begin: self.begin,
+        }
     }
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(log: Option<&'a Log>, bounds: Bounds) -> Findings<'a> {
+    pub(super) fn new(log: Option<&'a Log>, now: &'a Context, bounds: Bounds) -> Findings<'a> {
         Findings {
             log,
+            now,
             bounds,
             compared: 0,
             cut_short: false,
@@ -92,7 +100,12 @@ impl<'a> Findings<'a> {
             }
             Realised::Unknown => {
                 let note = "no schedule was looked for, or none found within the bound: locks and order allow it";
-                (Tier::Potential, Vec::<Run>::new(), Vec::new(), Some(note.to_string()))
+                (
+                    Tier::Potential,
+                    Vec::<Run>::new(),
+                    Vec::new(),
+                    Some(note.to_string()),
+                )
             }
         };
         let place = |position: u64| order.iter().position(|&p| p == position);
@@ -111,31 +124,70 @@ impl<'a> Findings<'a> {
     }
 
     fn schedule(&mut self, hops: &[(Member, Member)], ends: &[(StrandId, u64)]) -> Realised {
-        let Some(log) = self.log else { return Realised::Unknown };
+        let Some(log) = self.log else {
+            return Realised::Unknown;
+        };
         self.schedules += 1;
         if self.schedules > self.bounds.schedules {
             return Realised::Unknown;
         }
         let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
-        match log.realise(&pairs, ends, self.bounds.states) {
+        let realised = log.realise(&pairs, ends, self.bounds.states);
+        match &realised {
             // What is claimed has been replayed.
-            Realised::Yes(_, window) if Reading::of(&window).serializable(Equivalence::Conflict) => Realised::No,
-            realised => realised,
+            Realised::Yes(schedule, window) if !self.violates(schedule, window) => {
+                Realised::Unknown
+            }
+            _ => realised,
         }
+    }
+
+    /// Does the trace allow the schedule, and does the exact engine see a violation in its window? Outside the window all
+    /// transactions have ended.
+    fn violates(&self, schedule: &[Run], window: &[(Event, u64)]) -> bool {
+        let mut engine = Exact::new();
+        let locks = |op| {
+            matches!(
+                op,
+                Op::Acquire
+                    | Op::Release
+                    | Op::AcquireShared
+                    | Op::ReleaseShared
+                    | Op::Upgrade
+                    | Op::Downgrade
+            )
+        };
+        self.now.skeleton.allows(schedule, &self.now.locks)
+            && window
+                .iter()
+                .filter(|(event, _)| !locks(event.op))
+                .zip(1..)
+                .any(|((event, _), position)| engine.step(*event, position).is_some())
     }
 }
 
 fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
-    let block = step.transaction.as_ref().and_then(|transaction| transaction.block);
+    let block = step
+        .transaction
+        .as_ref()
+        .and_then(|transaction| transaction.block);
     let access = &step.access;
     // Where sites are not known, objects tell findings apart.
-    let object = if access.site == SiteId::NONE { access.object } else { None };
+    let object = if access.site == SiteId::NONE {
+        access.object
+    } else {
+        None
+    };
     (block, access.op, access.site, object)
 }
 
 /// One variable (theorem 3): an access of one transaction between two of another, in conflict with both.
 pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
-    let mut variables: Vec<_> = kept.variables.iter().filter(|(_, shared)| shared.contended()).collect();
+    let mut variables: Vec<_> = kept
+        .variables
+        .iter()
+        .filter(|(_, shared)| shared.contended())
+        .collect();
     variables.sort_unstable_by_key(|(object, _)| **object);
     for (&object, shared) in variables {
         let mut gaps: Vec<_> = shared.gaps.iter().collect();
@@ -158,37 +210,69 @@ pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findi
                     continue;
                 }
                 // Another pair of strands or locks, but the same three places.
-                let at = |place: &Place| if place.site == SiteId::NONE { place.position } else { u64::from(place.site.0) };
-                let here = (gap.early, gap.late, point.access, at(early), at(late), at(place));
+                let at = |place: &Place| {
+                    if place.site == SiteId::NONE {
+                        place.position
+                    } else {
+                        u64::from(place.site.0)
+                    }
+                };
+                let here = (
+                    gap.early,
+                    gap.late,
+                    point.access,
+                    at(early),
+                    at(late),
+                    at(place),
+                );
                 if done.contains(&here) {
                     continue;
                 }
                 let member = |strand: StrandId, op: Op, place: &Place, held: &[Hold]| {
-                    let access = Access { position: place.position, strand, op, object: Some(object), site: place.site };
-                    let begin = place.owner.as_ref().and_then(|owner| owner.begin).unwrap_or(place.position);
-                    Member { step: Step { access, transaction: place.owner.clone(), held: held.to_vec() }, begin }
+                    let access = Access {
+                        position: place.position,
+                        strand,
+                        op,
+                        object: Some(object),
+                        site: place.site,
+                    };
+                    let begin = place
+                        .owner
+                        .as_ref()
+                        .and_then(|owner| owner.begin)
+                        .unwrap_or(place.position);
+                    Member {
+                        step: Step {
+                            access,
+                            transaction: place.owner.clone(),
+                            held: held.to_vec(),
+                        },
+                        begin,
+                    }
                 };
                 let through = kept.locksets.holds(gap.held);
                 let first = member(gap.strand, gap.early, early, through);
-                let middle = member(point.strand, point.access, place, kept.locksets.holds(point.held));
+                let middle = member(
+                    point.strand,
+                    point.access,
+                    place,
+                    kept.locksets.holds(point.held),
+                );
                 let last = member(gap.strand, gap.late, late, through);
                 let hops = [(first, middle.clone()), (middle, last)];
-                let pattern = || format!("{}, {}, {}", word(gap.early), word(point.access), word(gap.late));
+                let pattern = || {
+                    format!(
+                        "{}, {}, {}",
+                        word(gap.early),
+                        word(point.access),
+                        word(gap.late)
+                    )
+                };
                 if findings.report(&hops, &[], pattern) {
                     done.insert(here);
                 }
             }
         }
-    }
-}
-
-/// An operation in a pattern.
-pub(super) fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::ReadWrite => "read+write",
-        _ => "update",
     }
 }
 
@@ -211,18 +295,26 @@ pub(super) struct Cycles<'a, 'b> {
 const BY_ORDER: usize = usize::MAX;
 
 impl<'a, 'b> Cycles<'a, 'b> {
-    pub(super) fn new(kept: &'a Summaries, now: &'a Context, findings: &'a mut Findings<'b>) -> Cycles<'a, 'b> {
+    pub(super) fn new(
+        kept: &'a Summaries,
+        order: &'a Order,
+        findings: &'a mut Findings<'b>,
+    ) -> Cycles<'a, 'b> {
         let mut nodes: Map<ObjectId, Vec<Node>> = Map::default();
         for (at, summary) in kept.summaries.iter().enumerate() {
             for (index, (_, variable)) in summary.shape.accesses.iter().enumerate() {
-                if kept.variables.get(variable).is_some_and(|shared| shared.contended()) {
+                if kept
+                    .variables
+                    .get(variable)
+                    .is_some_and(|shared| shared.contended())
+                {
                     nodes.entry(*variable).or_default().push((at, index));
                 }
             }
         }
         Cycles {
             kept,
-            order: &now.order,
+            order,
             nodes,
             later: Map::default(),
             findings,
@@ -266,7 +358,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
     /// Follows every conflict that leads out of an access, with so many conflicts left.
     fn leave(&mut self, out: Node, start: usize, left: usize) {
         let (op, variable) = self.access(out);
-        let Some(nodes) = self.nodes.get(&variable) else { return };
+        let Some(nodes) = self.nodes.get(&variable) else {
+            return;
+        };
         // Borrowed for the whole walk: taken out, put back.
         let nodes = nodes.clone();
         for into in nodes {
@@ -276,7 +370,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
             let other = self.summary(into.0);
             if self.strands.contains(&other.strand)
                 || !conflict(op, self.access(into).0)
-                || self.order.before(other.periods[into.1], self.summary(out.0).periods[out.1])
+                || self
+                    .order
+                    .before(other.periods[into.1], self.summary(out.0).periods[out.1])
             {
                 continue;
             }
@@ -337,7 +433,10 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 }
                 if variable == same
                     && conflict(op, other)
-                    && !self.order.before(self.summary(start).periods[back], self.summary(summary).periods[out])
+                    && !self.order.before(
+                        self.summary(start).periods[back],
+                        self.summary(summary).periods[out],
+                    )
                 {
                     self.hops.push(((summary, out), (start, back)));
                     self.close(back, start);
@@ -389,7 +488,11 @@ impl<'a, 'b> Cycles<'a, 'b> {
         owners.dedup();
         // Where order on all schedules leads from one transaction to another, it need not do so before the latter's end.
         let mut ends = Vec::new();
-        for pair in self.hops.windows(2).filter(|pair| pair[0].1.0 != pair[1].0.0) {
+        for pair in self
+            .hops
+            .windows(2)
+            .filter(|pair| pair[0].1.0 != pair[1].0.0)
+        {
             let summary = self.summary(pair[1].0.0);
             ends.push((summary.strand, last(summary).end));
         }
@@ -435,7 +538,13 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let occurrence = if late { last(summary) } else { &summary.first };
         let (op, object) = self.access(node);
         let (position, site) = occurrence.accesses[node.1];
-        let access = Access { position, strand: summary.strand, op, object: Some(object), site };
+        let access = Access {
+            position,
+            strand: summary.strand,
+            op,
+            object: Some(object),
+            site,
+        };
         let transaction = summary.block.map(|block| Transaction {
             strand: summary.strand,
             block: Some(block),
@@ -443,7 +552,14 @@ impl<'a, 'b> Cycles<'a, 'b> {
             site: occurrence.site,
         });
         let held = summary.shape.held(node.1);
-        Member { step: Step { access, transaction, held }, begin: occurrence.begin }
+        Member {
+            step: Step {
+                access,
+                transaction,
+                held,
+            },
+            begin: occurrence.begin,
+        }
     }
 }
 

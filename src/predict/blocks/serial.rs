@@ -28,7 +28,11 @@ pub(super) struct Item {
 
 /// Some serial order explains the sequence. `before` lists transactions that every serial order must keep in order: of one
 /// strand, or ordered on every schedule.
-pub(super) fn serializable(items: &[Item], before: &[(usize, usize)], equivalence: Equivalence) -> bool {
+pub(super) fn serializable(
+    items: &[Item],
+    before: &[(usize, usize)],
+    equivalence: Equivalence,
+) -> bool {
     match equivalence {
         Equivalence::Conflict => {
             let mut edges: Vec<(usize, usize)> = before.to_vec();
@@ -52,8 +56,11 @@ fn acyclic(mut edges: Vec<(usize, usize)>) -> bool {
     edges.sort_unstable();
     edges.dedup();
     loop {
-        let kept: Vec<(usize, usize)> =
-            edges.iter().copied().filter(|&(from, _)| edges.iter().any(|&(_, to)| to == from)).collect();
+        let kept: Vec<(usize, usize)> = edges
+            .iter()
+            .copied()
+            .filter(|&(from, _)| edges.iter().any(|&(_, to)| to == from))
+            .collect();
         if kept.len() == edges.len() {
             return edges.is_empty();
         }
@@ -105,7 +112,12 @@ impl<'a> View<'a> {
                 last.insert(variable, owner);
             }
         }
-        View { owners, accesses, last, before }
+        View {
+            owners,
+            accesses,
+            last,
+            before,
+        }
     }
 
     fn search(&self) -> bool {
@@ -115,23 +127,33 @@ impl<'a> View<'a> {
     /// Can the order be completed, with these transactions first?
     fn place(&self, order: &mut Vec<usize>, current: &mut Map<ObjectId, (usize, usize)>) -> bool {
         if order.len() == self.owners.len() {
-            return self.last.iter().all(|(variable, owner)| current.get(variable).is_some_and(|(by, _)| by == owner));
+            return self
+                .last
+                .iter()
+                .all(|(variable, owner)| current.get(variable).is_some_and(|(by, _)| by == owner));
         }
         for next in 0..self.owners.len() {
             let late = |&(from, to): &(usize, usize)| {
-                to == self.owners[next] && self.owners.binary_search(&from).is_ok_and(|from| !order.contains(&from))
+                to == self.owners[next]
+                    && self
+                        .owners
+                        .binary_search(&from)
+                        .is_ok_and(|from| !order.contains(&from))
             };
             if order.contains(&next) || self.before.iter().any(late) {
                 continue;
             }
             let mut after = current.clone();
-            let fits = self.accesses[next].iter().enumerate().all(|(at, (item, source))| {
-                let seen = after.get(&item.variable).copied();
-                if writes(item.access) {
-                    after.insert(item.variable, (next, at));
-                }
-                !reads(item.access) || self.same(item.access, seen, *source)
-            });
+            let fits = self.accesses[next]
+                .iter()
+                .enumerate()
+                .all(|(at, (item, source))| {
+                    let seen = after.get(&item.variable).copied();
+                    if writes(item.access) {
+                        after.insert(item.variable, (next, at));
+                    }
+                    !reads(item.access) || self.same(item.access, seen, *source)
+                });
             if fits {
                 order.push(next);
                 let found = self.place(order, &mut after);
@@ -147,7 +169,9 @@ impl<'a> View<'a> {
     /// Does the read see the same? Updates of one kind see whatever their own kind left: nobody looks at the value.
     fn same(&self, access: Op, a: Source, b: Source) -> bool {
         let Op::Update(_) = access else { return a == b };
-        let beyond = |source: Source| source.filter(|&(owner, at)| self.accesses[owner][at].0.access != access);
+        let beyond = |source: Source| {
+            source.filter(|&(owner, at)| self.accesses[owner][at].0.access != access)
+        };
         a == b || beyond(a) == beyond(b)
     }
 }

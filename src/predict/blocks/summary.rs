@@ -77,7 +77,10 @@ struct Held {
 
 impl Held {
     fn hold(&self) -> Hold {
-        Hold { lock: self.lock, shared: self.exclusive.is_none() }
+        Hold {
+            lock: self.lock,
+            shared: self.exclusive.is_none(),
+        }
     }
 }
 
@@ -86,9 +89,15 @@ impl Held {
 fn throughout(early: &[Held], late: &[Held]) -> Vec<Hold> {
     let mut holds = Vec::new();
     for a in early {
-        if let Some(b) = late.iter().find(|b| b.lock == a.lock && b.serial == a.serial) {
+        if let Some(b) = late
+            .iter()
+            .find(|b| b.lock == a.lock && b.serial == a.serial)
+        {
             let shared = a.exclusive.is_none() || a.exclusive != b.exclusive;
-            holds.push(Hold { lock: a.lock, shared });
+            holds.push(Hold {
+                lock: a.lock,
+                shared,
+            });
         }
     }
     holds
@@ -169,13 +178,21 @@ impl Shape {
     /// The locks held continuously from one access to a later one.
     pub(super) fn held_throughout(&self, from: usize, to: usize) -> Vec<Hold> {
         let covers = |section: &&Section| section.from as usize <= from && section.to as usize > to;
-        self.sections.iter().filter(covers).map(|section| section.hold).collect()
+        self.sections
+            .iter()
+            .filter(covers)
+            .map(|section| section.hold)
+            .collect()
     }
 
     /// The papers' `heldmid`: locks acquired after the one access and released before the other, and held at neither.
     pub(super) fn held_between(&self, from: usize, to: usize) -> Vec<Hold> {
         let inside = |section: &&Section| section.from as usize > from && section.to as usize <= to;
-        self.sections.iter().filter(inside).map(|section| section.hold).collect()
+        self.sections
+            .iter()
+            .filter(inside)
+            .map(|section| section.hold)
+            .collect()
     }
 }
 
@@ -299,7 +316,10 @@ pub(super) struct Summaries {
 
 impl Summaries {
     pub(super) fn new(papers: bool) -> Summaries {
-        Summaries { papers, ..Summaries::default() }
+        Summaries {
+            papers,
+            ..Summaries::default()
+        }
     }
 
     fn strand(&mut self, strand: StrandId) -> &mut Strand {
@@ -340,7 +360,13 @@ impl Summaries {
         }
         let since = strand.open.as_mut().map_or(0, Open::next);
         let exclusive = (event.op == Op::Acquire).then_some(serial);
-        strand.held.push(Held { lock, serial, exclusive, since, exclusive_since: since });
+        strand.held.push(Held {
+            lock,
+            serial,
+            exclusive,
+            since,
+            exclusive_since: since,
+        });
         strand.snapshot = None;
     }
 
@@ -354,7 +380,9 @@ impl Summaries {
             }
             return;
         }
-        let Some(at) = strand.held.iter().position(|held| held.lock == lock) else { return };
+        let Some(at) = strand.held.iter().position(|held| held.lock == lock) else {
+            return;
+        };
         let held = strand.held.remove(at);
         strand.snapshot = None;
         if let Some(open) = &mut strand.open {
@@ -367,14 +395,24 @@ impl Summaries {
         self.serial += 1;
         let serial = self.serial;
         let strand = self.strand(event.strand);
-        let Some(held) = strand.held.iter_mut().find(|held| held.lock == event.object()) else { return };
+        let Some(held) = strand
+            .held
+            .iter_mut()
+            .find(|held| held.lock == event.object())
+        else {
+            return;
+        };
         let now = strand.open.as_mut().map_or(0, Open::next);
         if event.op == Op::Upgrade {
             held.exclusive = Some(serial);
             held.exclusive_since = now;
         } else {
             if let Some(open) = &mut strand.open {
-                open.sections.push(Section { hold: held.hold(), from: held.exclusive_since, to: now });
+                open.sections.push(Section {
+                    hold: held.hold(),
+                    from: held.exclusive_since,
+                    to: now,
+                });
             }
             held.exclusive = None;
         }
@@ -382,7 +420,11 @@ impl Summaries {
     }
 
     fn retire(&mut self, object: ObjectId) {
-        if self.variables.get(&object).is_some_and(|shared| !shared.escaped) {
+        if self
+            .variables
+            .get(&object)
+            .is_some_and(|shared| !shared.escaped)
+        {
             // Nobody else can ever touch it.
             self.variables.remove(&object);
         }
@@ -390,15 +432,30 @@ impl Summaries {
 
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let (access, variable) = (event.op, event.object());
-        let shared = self.variables.entry(variable).or_insert_with(|| Shared::new(event.strand));
+        let shared = self
+            .variables
+            .entry(variable)
+            .or_insert_with(|| Shared::new(event.strand));
         shared.escaped |= shared.owner != event.strand;
         shared.changed |= writes(access);
         let period = now.order.period(event.strand);
         let strand = entry(&mut self.strands, event.strand);
         let unary = strand.open.is_none();
-        let open = strand.open.get_or_insert_with(|| Open::new(None, position, event.site, period));
-        let held = strand.snapshot.get_or_insert_with(|| strand.held.as_slice().into()).clone();
-        let seen = Seen { access, tick: open.next(), position, site: event.site, period, held };
+        let open = strand
+            .open
+            .get_or_insert_with(|| Open::new(None, position, event.site, period));
+        let held = strand
+            .snapshot
+            .get_or_insert_with(|| strand.held.as_slice().into())
+            .clone();
+        let seen = Seen {
+            access,
+            tick: open.next(),
+            position,
+            site: event.site,
+            period,
+            held,
+        };
         let owner = open.owner(event.strand);
         let history = open.variables.entry(variable).or_default();
         // The same access again, under the same locks, in the same period: it makes no gap that the last two did not.
@@ -409,7 +466,12 @@ impl Summaries {
         } else {
             if !again {
                 let holds = seen.held.iter().map(Held::hold).collect();
-                let key = PointKey { strand: event.strand, access, held: self.locksets.intern(holds), period };
+                let key = PointKey {
+                    strand: event.strand,
+                    access,
+                    held: self.locksets.intern(holds),
+                    period,
+                };
                 shared.points.entry(key).or_insert(seen.place(&owner));
             }
             let locksets = &mut self.locksets;
@@ -422,7 +484,10 @@ impl Summaries {
                     held,
                     periods: (early.period, period),
                 };
-                shared.gaps.entry(key).or_insert((early.place(&owner), seen.place(&owner)));
+                shared
+                    .gaps
+                    .entry(key)
+                    .or_insert((early.place(&owner), seen.place(&owner)));
             });
             history.note(seen);
         }
@@ -435,7 +500,9 @@ impl Summaries {
     fn close(&mut self, id: StrandId, position: u64, now: &mut Context) {
         let last = now.order.period(id);
         let strand = self.strand(id);
-        let Some(mut open) = strand.open.take() else { return };
+        let Some(mut open) = strand.open.take() else {
+            return;
+        };
         for held in &strand.held {
             open.leave(held, u32::MAX);
         }
@@ -445,11 +512,20 @@ impl Summaries {
         let mut accesses: Vec<(ObjectId, Seen)> = Vec::new();
         for (&variable, history) in &mut open.variables {
             if self.papers {
-                let kept = history.uninitialised.take().into_iter().chain(history.change.take());
+                let kept = history
+                    .uninitialised
+                    .take()
+                    .into_iter()
+                    .chain(history.change.take());
                 accesses.extend(kept.map(|seen| (variable, seen)));
             } else {
                 let updates = history.updates.drain(..).map(|(_, seen)| seen);
-                let kept = history.initial.take().into_iter().chain(history.write.take()).chain(updates);
+                let kept = history
+                    .initial
+                    .take()
+                    .into_iter()
+                    .chain(history.write.take())
+                    .chain(updates);
                 accesses.extend(kept.map(|seen| (variable, seen)));
             }
         }
@@ -458,7 +534,10 @@ impl Summaries {
         let ticks: Vec<u32> = accesses.iter().map(|(_, seen)| seen.tick).collect();
         compact(&mut open.sections, &ticks);
         let shape = Shape {
-            accesses: accesses.iter().map(|(variable, seen)| (seen.access, *variable)).collect(),
+            accesses: accesses
+                .iter()
+                .map(|(variable, seen)| (seen.access, *variable))
+                .collect(),
             sections: open.sections.into(),
         };
         let shape = match self.shapes.get(&shape) {
@@ -475,12 +554,19 @@ impl Summaries {
             begin: open.begin,
             end: position,
             site: open.site,
-            accesses: accesses.iter().map(|(_, seen)| (seen.position, seen.site)).collect(),
+            accesses: accesses
+                .iter()
+                .map(|(_, seen)| (seen.position, seen.site))
+                .collect(),
         };
-        match self.known.get(&(id, open.block, shape.clone(), all.clone())) {
+        match self
+            .known
+            .get(&(id, open.block, shape.clone(), all.clone()))
+        {
             Some(&at) => self.summaries[at].last = Some(occurrence),
             None => {
-                self.known.insert((id, open.block, shape.clone(), all), self.summaries.len());
+                self.known
+                    .insert((id, open.block, shape.clone(), all), self.summaries.len());
                 self.summaries.push(Summary {
                     strand: id,
                     block: open.block,
@@ -500,12 +586,25 @@ impl Summaries {
         let mut pairs = Vec::new();
         for (&variable, history) in &mut open.variables {
             let last = history.change.as_ref().map(|seen| seen.tick);
-            let own = history.pairs.drain(..).map(|(early, late)| (variable, last, early, late));
+            let own = history
+                .pairs
+                .drain(..)
+                .map(|(early, late)| (variable, last, early, late));
             pairs.extend(own);
             if let Some(last) = &history.change {
                 // Rule b: the final write with every initial read.
-                let initials = history.initials.iter().filter(|initial| initial.tick < last.tick);
-                pairs.extend(initials.map(|initial| (variable, Some(last.tick), initial.clone(), Some(last.clone()))));
+                let initials = history
+                    .initials
+                    .iter()
+                    .filter(|initial| initial.tick < last.tick);
+                pairs.extend(initials.map(|initial| {
+                    (
+                        variable,
+                        Some(last.tick),
+                        initial.clone(),
+                        Some(last.clone()),
+                    )
+                }));
             }
         }
         for (variable, last, early, late) in pairs {
@@ -515,15 +614,28 @@ impl Summaries {
                 strand: id,
                 early: early.access,
                 late: late.as_ref().map(|late| late.access),
-                finals: (last == Some(early.tick), late.as_ref().is_some_and(|late| last == Some(late.tick))),
+                finals: (
+                    last == Some(early.tick),
+                    late.as_ref().is_some_and(|late| last == Some(late.tick)),
+                ),
                 held: (
                     self.locksets.intern(holds(&early)),
-                    self.locksets.intern(late.as_ref().map_or(dummy.clone(), holds)),
-                    self.locksets.intern(late.as_ref().map_or(dummy, |late| throughout(&early.held, &late.held))),
+                    self.locksets
+                        .intern(late.as_ref().map_or(dummy.clone(), holds)),
+                    self.locksets.intern(
+                        late.as_ref()
+                            .map_or(dummy, |late| throughout(&early.held, &late.held)),
+                    ),
                 ),
-                periods: (early.period, late.as_ref().map_or(early.period, |late| late.period)),
+                periods: (
+                    early.period,
+                    late.as_ref().map_or(early.period, |late| late.period),
+                ),
             };
-            let places = (early.place(&owner), late.as_ref().unwrap_or(&early).place(&owner));
+            let places = (
+                early.place(&owner),
+                late.as_ref().unwrap_or(&early).place(&owner),
+            );
             if let Some(shared) = self.variables.get_mut(&variable) {
                 shared.ones.entry(key).or_insert(places);
             }
@@ -543,7 +655,11 @@ fn compact(sections: &mut Vec<Section>, ticks: &[u32]) {
     let index = |tick: u32| ticks.partition_point(|&t| t < tick) as u32;
     for section in sections.iter_mut() {
         section.from = index(section.from);
-        section.to = if section.to == u32::MAX { ticks.len() as u32 } else { index(section.to) };
+        section.to = if section.to == u32::MAX {
+            ticks.len() as u32
+        } else {
+            index(section.to)
+        };
     }
     sections.sort_unstable();
     sections.dedup();
@@ -570,18 +686,37 @@ impl Open {
 
     fn owner(&self, strand: StrandId) -> Option<Transaction> {
         let block = self.block?;
-        Some(Transaction { strand, block: Some(block), begin: Some(self.begin), site: self.site })
+        Some(Transaction {
+            strand,
+            block: Some(block),
+            begin: Some(self.begin),
+            site: self.site,
+        })
     }
 
     /// A lock is released, or its transaction ends.
     fn leave(&mut self, held: &Held, now: u32) {
         if held.exclusive.is_some() {
-            let hold = Hold { lock: held.lock, shared: false };
-            self.sections.push(Section { hold, from: held.exclusive_since, to: now });
+            let hold = Hold {
+                lock: held.lock,
+                shared: false,
+            };
+            self.sections.push(Section {
+                hold,
+                from: held.exclusive_since,
+                to: now,
+            });
         }
         if held.exclusive.is_none() || held.since != held.exclusive_since {
-            let hold = Hold { lock: held.lock, shared: true };
-            self.sections.push(Section { hold, from: held.since, to: now });
+            let hold = Hold {
+                lock: held.lock,
+                shared: true,
+            };
+            self.sections.push(Section {
+                hold,
+                from: held.since,
+                to: now,
+            });
         }
         if self.sections.len() > self.compact {
             self.thin();
@@ -594,24 +729,36 @@ impl Open {
         for history in self.variables.values() {
             let papers = history.uninitialised.iter().chain(&history.change);
             let updates = history.updates.iter().map(|(_, seen)| seen);
-            let kept = history.initial.iter().chain(&history.write).chain(updates).chain(papers);
+            let kept = history
+                .initial
+                .iter()
+                .chain(&history.write)
+                .chain(updates)
+                .chain(papers);
             ticks.extend(kept.map(|seen| seen.tick));
         }
         ticks.sort_unstable();
         let index = |tick: u32| ticks.partition_point(|&t| t < tick);
         let mut known = Set::default();
-        self.sections.retain(|section| known.insert((section.hold, index(section.from), index(section.to))));
+        self.sections
+            .retain(|section| known.insert((section.hold, index(section.from), index(section.to))));
         self.compact = (self.sections.len() * 2).max(1024);
     }
 }
 
 impl Seen {
     fn like(&self, other: &Seen) -> bool {
-        self.access == other.access && self.period == other.period && Arc::ptr_eq(&self.held, &other.held)
+        self.access == other.access
+            && self.period == other.period
+            && Arc::ptr_eq(&self.held, &other.held)
     }
 
     fn place(&self, owner: &Option<Transaction>) -> Place {
-        Place { position: self.position, site: self.site, owner: owner.clone() }
+        Place {
+            position: self.position,
+            site: self.site,
+            owner: owner.clone(),
+        }
     }
 }
 
@@ -645,7 +792,10 @@ impl History {
 
     /// The papers' rule a: pairs the access with the last write before it, or else with the last read.
     fn pair(&mut self, seen: &Seen) {
-        if reads(seen.access) && self.change.is_none() && !self.initials.iter().any(|initial| initial.like(seen)) {
+        if reads(seen.access)
+            && self.change.is_none()
+            && !self.initials.iter().any(|initial| initial.like(seen))
+        {
             self.initials.push(seen.clone());
         }
         let Some(early) = self.change.as_ref().or(self.last.as_ref()) else {
@@ -655,7 +805,8 @@ impl History {
         // The dummy's place is taken.
         self.pairs.retain(|(_, late)| late.is_some());
         let like = |(first, second): &(Seen, Option<Seen>)| {
-            (first.tick == early.tick || first.like(early)) && second.as_ref().is_some_and(|late| late.like(seen))
+            (first.tick == early.tick || first.like(early))
+                && second.as_ref().is_some_and(|late| late.like(seen))
         };
         // A read like the one before makes the block that that one made; a write may yet be the final one.
         if writes(seen.access) || !self.pairs.last().is_some_and(like) {

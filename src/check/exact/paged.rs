@@ -1,0 +1,43 @@
+//! A table by dense number that grows without moving and costs nothing where it is not used.
+
+const PAGE: usize = 256;
+
+/// Entries that were never touched are `T::default()`.
+#[derive(Debug)]
+pub(super) struct Paged<T> {
+    pages: Vec<Option<Box<[T]>>>,
+}
+
+impl<T: Default + Copy> Paged<T> {
+    pub(super) fn new() -> Paged<T> {
+        Paged { pages: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
+        let (page, entry) = (number as usize / PAGE, number as usize % PAGE);
+        if self.pages.get(page).is_none_or(|page| page.is_none()) {
+            self.add(page);
+        }
+        match &mut self.pages[page] {
+            Some(page) => &mut page[entry],
+            None => unreachable!("just added"),
+        }
+    }
+
+    /// The entry, taken out of the table.
+    pub(super) fn take(&mut self, number: u32) -> T {
+        match self.pages.get_mut(number as usize / PAGE) {
+            Some(Some(page)) => std::mem::take(&mut page[number as usize % PAGE]),
+            _ => T::default(),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, page: usize) {
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        self.pages[page] = Some(vec![T::default(); PAGE].into_boxed_slice());
+    }
+}

@@ -1,0 +1,383 @@
+//! The merge: every strand's records, in one order.
+//!
+//! A record is emitted when it is first in its strand and next on its object; see [`record`](crate::record) for why any order that this gives is
+//! right. If every drawn ticket has been published, some strand is always ready, so the strands are simply tried in turn.
+
+use std::ptr::NonNull;
+
+use crate::record::{Chunk, Record, Strand, What, pool};
+use crate::trace::{Event, ObjectKind, Op, SiteId, StrandId, Update};
+
+/// Takes the merged events, and what is learned of strands and objects on the way.
+pub(super) trait Sink {
+    fn event(&mut self, event: Event);
+    /// A strand is about to have its first event, under a number that may have been another's.
+    fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32);
+    fn strand_exited(&mut self, id: u32);
+    fn family(&mut self, strand: u32, family: u32);
+    /// An object is about to have its first event, under a number that may have been another's.
+    fn object(&mut self, id: u32, definition: Definition);
+    fn name(&mut self, object: u32, name: u32);
+}
+
+/// What a record says of a new object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Definition {
+    pub(super) kind: ObjectKind,
+    /// The code of its type's name; 0 for a message.
+    pub(super) type_name: u32,
+    pub(super) created: u32,
+}
+
+/// What the merge knows of a strand.
+#[derive(Debug)]
+struct Reader {
+    strand: NonNull<Strand>,
+    id: u32,
+    chunk: NonNull<Chunk>,
+    index: u32,
+    /// Whether its fork was merged; a strand that nobody forked runs from the start.
+    running: bool,
+    exited: bool,
+}
+
+/// What becomes of a strand's number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Life {
+    forked: bool,
+    exited: bool,
+    /// Joined, or its handle is gone.
+    released: bool,
+}
+
+/// No such object at the moment.
+const UNDEFINED: u64 = u64::MAX;
+
+#[derive(Debug, Default)]
+pub(super) struct Merge {
+    readers: Vec<Reader>,
+    lives: Vec<Life>,
+    /// By object: the ticket of its next record.
+    next: Vec<u64>,
+    retired: Vec<u32>,
+}
+
+// SAFETY: the pointers lead to strands and chunks that live until the merge gives them back, and of which it is the one reader.
+unsafe impl Send for Merge {}
+
+impl Merge {
+    /// Emits everything that can be emitted now; whether there was anything.
+    pub(super) fn run(&mut self, sink: &mut impl Sink) -> bool {
+        let mut any = false;
+        loop {
+            self.meet(sink);
+            let mut progress = false;
+            for index in 0..self.readers.len() {
+                progress |= self.advance(index, sink);
+            }
+            self.bury();
+            if !progress {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// Whether everything that a strand had written up to `cursor` was emitted.
+    pub(super) fn has_reached(&self, strand: u32, cursor: (NonNull<Chunk>, u32)) -> bool {
+        self.readers
+            .iter()
+            .find(|reader| reader.id == strand)
+            .is_none_or(|r| (r.chunk, r.index) == cursor)
+    }
+
+    /// Makes every living strand of which `which` is true look up from its work.
+    pub(super) fn alarm(&self, which: impl Fn(u32) -> bool) {
+        for reader in self.readers.iter().filter(|reader| which(reader.id)) {
+            // SAFETY: a reader's strand lives until the reader is removed.
+            unsafe { reader.strand.as_ref() }.alarm();
+        }
+    }
+
+    pub(super) fn strands(&self) -> impl Iterator<Item = u32> {
+        self.readers.iter().map(|reader| reader.id)
+    }
+
+    fn meet(&mut self, sink: &mut impl Sink) {
+        for strand in pool::announced() {
+            // SAFETY: an announced strand lives until we free it.
+            let new = unsafe { strand.as_ref() };
+            let (id, running) = (new.id, !new.forked);
+            if self.lives.len() <= id as usize {
+                self.lives.resize(id as usize + 1, Life::default());
+            }
+            self.lives[id as usize] = Life {
+                forked: running,
+                ..Life::default()
+            };
+            self.readers.push(Reader {
+                strand,
+                id,
+                chunk: new.first,
+                index: 0,
+                running,
+                exited: false,
+            });
+            if running {
+                sink.strand(id, strand, new.first_family);
+            }
+        }
+    }
+
+    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> bool {
+        let reader = &mut self.readers[index];
+        if !reader.running {
+            if !self.lives[reader.id as usize].forked {
+                return false;
+            }
+            reader.running = true;
+            // SAFETY: as in `meet`.
+            sink.strand(
+                reader.id,
+                reader.strand,
+                unsafe { reader.strand.as_ref() }.first_family,
+            );
+        }
+        let (mut chunk, mut at, id) = (reader.chunk, reader.index, reader.id);
+        let mut progress = false;
+        'chunks: loop {
+            // SAFETY: a reader's chunk lives until the reader recycles it.
+            let current = unsafe { chunk.as_ref() };
+            let next = current.next();
+            let published = current.published();
+            while at < published {
+                // SAFETY: published, and we are the one reader.
+                let record = unsafe { current.read(at) };
+                if !self.is_ready(&record) {
+                    break 'chunks;
+                }
+                at += 1;
+                progress = true;
+                if record.what == What::Exit {
+                    self.readers[index].exited = true;
+                    self.lives[id as usize].exited = true;
+                }
+                self.emit(StrandId(id), &record, sink);
+            }
+            let Some(next) = next else { break };
+            pool::recycle(chunk);
+            (chunk, at) = (next, 0);
+        }
+        let reader = &mut self.readers[index];
+        (reader.chunk, reader.index) = (chunk, at);
+        progress
+    }
+
+    /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
+    fn bury(&mut self) {
+        let lives = &mut self.lives;
+        self.readers.retain(|reader| {
+            if reader.exited {
+                // SAFETY: the exit was the last record, and the last thing that the strand did with its memory.
+                let strand = unsafe { reader.strand.as_ref() };
+                pool::give_back_objects(strand.leftover_ids());
+                pool::recycle(reader.chunk);
+                // SAFETY: as above; this reader is being removed.
+                unsafe { Strand::free(reader.strand) };
+                release_number(lives, reader.id);
+            }
+            !reader.exited
+        });
+        if !self.retired.is_empty() {
+            pool::give_back_objects(self.retired.drain(..));
+        }
+    }
+
+    fn next(&mut self, object: u32) -> &mut u64 {
+        let index = object as usize;
+        if self.next.len() <= index {
+            self.next.resize((index + 1).next_power_of_two(), UNDEFINED);
+        }
+        &mut self.next[index]
+    }
+
+    #[inline]
+    fn is_ready(&mut self, record: &Record) -> bool {
+        use What::*;
+        match record.what {
+            Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
+            | GuardWrite => true,
+            Join => self
+                .lives
+                .get(record.target as usize)
+                .is_none_or(|life| life.exited),
+            Define | Send => *self.next(record.target) == UNDEFINED,
+            Name => *self.next(record.target) != UNDEFINED,
+            _ => *self.next(record.target) == u64::from(record.ticket),
+        }
+    }
+
+    #[inline]
+    fn emit(&mut self, strand: StrandId, record: &Record, sink: &mut impl Sink) {
+        use What::*;
+        let target = record.target;
+        let mut event = |op, site| {
+            sink.event(Event {
+                strand,
+                target,
+                site: SiteId(site),
+                op,
+            })
+        };
+        let site = record.site;
+        match record.what {
+            Begin => event(Op::Begin, site),
+            End => event(Op::End, site),
+            Split => event(Op::Split, site),
+            Restart => event(Op::Restart, site),
+            Value => sink.event(Event {
+                strand,
+                target,
+                site: SiteId(record.ticket),
+                op: Op::Value,
+            }),
+            Fork => {
+                event(Op::Fork, site);
+                // The child may have been announced after this pass began.
+                self.meet(sink);
+                if let Some(life) = self.lives.get_mut(target as usize) {
+                    life.forked = true;
+                }
+            }
+            Join => {
+                event(Op::Join, site);
+                self.release(target);
+            }
+            Detach => self.release(target),
+            Exit => {
+                event(Op::Exit, site);
+                sink.strand_exited(strand.0);
+            }
+            Family => sink.family(strand.0, target),
+            Define => {
+                let kind = kind(record.second[0]);
+                sink.object(
+                    target,
+                    Definition {
+                        kind,
+                        type_name: record.ticket,
+                        created: site,
+                    },
+                );
+                *self.next(target) = 0;
+            }
+            Name => sink.name(target, site),
+            GuardRead => event(Op::Read, site),
+            GuardWrite => event(Op::Write, site),
+            Send => {
+                sink.object(
+                    target,
+                    Definition {
+                        kind: ObjectKind::Message,
+                        type_name: 0,
+                        created: site,
+                    },
+                );
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::Send,
+                });
+                *self.next(target) = 1;
+            }
+            Recv => {
+                event(Op::Recv, site);
+                self.retire(target);
+            }
+            Retire | Lost => {
+                event(Op::Retire, site);
+                self.retire(target);
+            }
+            what => {
+                let second = SiteId(record.second_site());
+                for (op, is_second) in steps(what) {
+                    let site = if *is_second { second } else { SiteId(site) };
+                    sink.event(Event {
+                        strand,
+                        target,
+                        site,
+                        op: *op,
+                    });
+                }
+                let next = self.next(target);
+                *next = (*next + 1) & u64::from(u32::MAX);
+            }
+        }
+    }
+
+    fn retire(&mut self, object: u32) {
+        *self.next(object) = UNDEFINED;
+        self.retired.push(object);
+    }
+
+    fn release(&mut self, strand: u32) {
+        if let Some(life) = self.lives.get_mut(strand as usize) {
+            life.released = true;
+            let buried = !self.readers.iter().any(|reader| reader.id == strand);
+            if buried {
+                release_number(&mut self.lives, strand);
+            }
+        }
+    }
+}
+
+/// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.
+fn release_number(lives: &mut [Life], id: u32) {
+    let life = &mut lives[id as usize];
+    if life.exited && life.released {
+        *life = Life::default();
+        pool::give_back_strand(id);
+    }
+}
+
+/// The kind that a definition carries as its number.
+fn kind(code: u8) -> ObjectKind {
+    use ObjectKind::*;
+    [Variable, Lock, BareLock, Channel, Message, Signal][code as usize]
+}
+
+/// The events that a record with a ticket stands for, each with whether it has the record's second site.
+fn steps(what: What) -> &'static [(Op, bool)] {
+    use Op::*;
+    match what {
+        What::Acquire => &[(Acquire, false)],
+        What::AcquireRead => &[(Acquire, false), (Read, true)],
+        What::AcquireWrite => &[(Acquire, false), (Write, true)],
+        What::AcquireReadWrite => &[(Acquire, false), (ReadWrite, true)],
+        What::Release => &[(Release, false)],
+        What::Section => &[(Acquire, false), (Release, false)],
+        What::SectionRead => &[(Acquire, false), (Read, true), (Release, false)],
+        What::SectionWrite => &[(Acquire, false), (Write, true), (Release, false)],
+        What::SectionReadWrite => &[(Acquire, false), (ReadWrite, true), (Release, false)],
+        What::AcquireShared => &[(AcquireShared, false)],
+        What::ReleaseShared => &[(ReleaseShared, false)],
+        What::ReadReleaseShared => &[(Read, false), (ReleaseShared, false)],
+        What::Upgrade => &[(Upgrade, false)],
+        What::Downgrade => &[(Downgrade, false)],
+        What::Read => &[(Read, false)],
+        What::Write => &[(Write, false)],
+        What::ReadWrite => &[(ReadWrite, false)],
+        What::UpdateAdd => &[(Update(self::Update::Add), false)],
+        What::UpdateSub => &[(Update(self::Update::Sub), false)],
+        What::UpdateAnd => &[(Update(self::Update::And), false)],
+        What::UpdateOr => &[(Update(self::Update::Or), false)],
+        What::UpdateXor => &[(Update(self::Update::Xor), false)],
+        What::UpdateMax => &[(Update(self::Update::Max), false)],
+        What::UpdateMin => &[(Update(self::Update::Min), false)],
+        What::UpdateSend => &[(Update(self::Update::Send), false)],
+        What::Signal => &[(Signal, false)],
+        What::Await => &[(Await, false)],
+        _ => &[],
+    }
+}

@@ -1,0 +1,270 @@
+//! Collecting: the strands' records are put into one order, judged, and what is found is told.
+//!
+//! The collector's state sits behind one mutex; whoever holds it drains. A background thread polls, because waking it would cost a strand more
+//! than the event itself; a strand that needs an answer now (a join by a family's first strand, the end of a test, the end of the process)
+//! drains by itself.
+
+mod config;
+mod deliver;
+mod live;
+mod merge;
+mod session;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+pub use self::config::{Config, ConfigError, Mode, Predict};
+pub use self::deliver::run_test;
+use self::deliver::say;
+pub use self::deliver::{Outcome, check, on_violation};
+use self::merge::Merge;
+use self::session::Session;
+use crate::record::{self, pool};
+
+/// The collector.
+struct Collector {
+    merge: Merge,
+    session: Session,
+}
+
+impl Collector {
+    /// Merges and judges everything that is there; whether there was anything.
+    fn drain(&mut self) -> bool {
+        let any = self.merge.run(&mut self.session);
+        for first in self.session.take_alarms() {
+            self.merge.alarm(|strand| strand == first);
+        }
+        for complaint in self.session.take_complaints() {
+            say(&complaint);
+        }
+        any
+    }
+}
+
+static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
+
+const NOT_STARTED: u8 = 0;
+const STARTING: u8 = 1;
+const RUNNING: u8 = 2;
+static STAGE: AtomicU8 = AtomicU8::new(NOT_STARTED);
+
+#[ctor::ctor(unsafe)]
+fn at_start() {
+    start();
+}
+
+/// Starts collecting, once; whether anything is to be recorded.
+pub(crate) fn start() -> bool {
+    if STAGE.load(Ordering::Acquire) != RUNNING {
+        match STAGE.compare_exchange(NOT_STARTED, STARTING, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => {
+                record::untracked(launch);
+                STAGE.store(RUNNING, Ordering::Release);
+            }
+            // Another thread is at it, or this one: what the start itself does is not recorded.
+            Err(RUNNING) => {}
+            Err(_) => return false,
+        }
+    }
+    !pool::is_off()
+}
+
+fn launch() {
+    let config = Config::from_env().unwrap_or_else(|error| {
+        say(&error.to_string());
+        std::process::exit(2);
+    });
+    if config.mode == Mode::Off {
+        return pool::switch_off();
+    }
+    pool::prepare();
+    *COLLECTOR.lock() = Some(Collector {
+        merge: Merge::default(),
+        session: Session::new(config),
+    });
+    let thread = std::thread::Builder::new()
+        .name("aerodrome".into())
+        .spawn(poll);
+    if let Err(error) = thread {
+        return fail(&format!(
+            "the collector's thread could not be started: {error}"
+        ));
+    }
+    // SAFETY: `at_exit` is a function that C may call.
+    unsafe { atexit(at_exit) };
+}
+
+unsafe extern "C" {
+    safe fn _exit(code: std::ffi::c_int) -> !;
+    fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// The background thread.
+fn poll() {
+    record::never_track_this_thread();
+    let mut pause = Duration::from_micros(50);
+    while !pool::is_off() {
+        let busy = with(Collector::drain);
+        pause = if busy == Some(true) {
+            Duration::from_micros(50)
+        } else {
+            (pause * 2).min(Duration::from_millis(2))
+        };
+        std::thread::sleep(pause);
+    }
+}
+
+/// Runs `f` on the collector; nothing if checking is off, or ends with this.
+fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
+    if pool::is_off() {
+        return None;
+    }
+    let mut guard = COLLECTOR.lock();
+    let collector = guard.as_mut()?;
+    match catch_unwind(AssertUnwindSafe(|| f(collector))) {
+        Ok(result) => Some(result),
+        Err(payload) => {
+            let reason = payload
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or(payload.downcast_ref::<&str>().copied())
+                .unwrap_or("a panic without words");
+            fail(&format!("internal failure: {reason}"));
+            None
+        }
+    }
+}
+
+/// Checking ends here; the program goes on.
+fn fail(reason: &str) {
+    use std::io::Write;
+    pool::switch_off();
+    let _ = writeln!(
+        std::io::stderr(),
+        "aerodrome: {reason}; checking is off from here on"
+    );
+}
+
+/// Waits until everything that the current strand has recorded was merged and judged.
+fn settle() {
+    let Some(pen) = record::quiet_pen() else {
+        return;
+    };
+    let (strand, cursor) = (pen.strand(), pen.cursor());
+    record::untracked(|| {
+        let start = Instant::now();
+        loop {
+            let reached = with(|collector| {
+                collector.drain();
+                collector.merge.has_reached(strand, cursor)
+            });
+            if reached != Some(false) || start.elapsed() > Duration::from_secs(5) {
+                return;
+            }
+            // Some strand has drawn a ticket and was interrupted before it could publish it.
+            std::thread::yield_now();
+        }
+    });
+}
+
+/// The settings in force.
+fn config() -> Config {
+    with(|collector| collector.session.config.clone()).unwrap_or_default()
+}
+
+/// Puts other settings into force.
+fn install(config: Config) -> Result<(), ConfigError> {
+    let late = || {
+        ConfigError(
+            "settings come too late: something was recorded under others already".to_owned(),
+        )
+    };
+    record::untracked(|| {
+        start();
+        if config.mode == Mode::Off {
+            pool::switch_off();
+            return Ok(());
+        }
+        with(|collector| {
+            collector.drain();
+            if collector.session.has_begun() {
+                return Err(late());
+            }
+            collector.session.reconfigure(config);
+            Ok(())
+        })
+        .unwrap_or_else(|| Err(late()))
+    })
+}
+
+/// The current strand has joined others: if it is the first of its family, what they did is judged now.
+///
+/// # Panics
+///
+/// With the report, if the family has violations.
+#[track_caller]
+pub(crate) fn joined() {
+    if record::is_first_of_family() && !std::thread::panicking() {
+        record::name_current_strand();
+        settle();
+        if let Some((_, family)) = record::current() {
+            record::untracked(|| deliver(family));
+        }
+    }
+}
+
+/// Tells the family's violations, on the family's own strand.
+///
+/// # Panics
+///
+/// With the reports, as the settings demand.
+#[track_caller]
+pub(crate) fn deliver(family: u32) {
+    let told = with(|collector| {
+        (
+            collector.session.take(family),
+            collector.session.config.clone(),
+        )
+    });
+    if let Some((reports, config)) = told {
+        deliver::tell(reports, &config);
+    }
+}
+
+/// The process ends: judges what there is, and tells what nobody has heard.
+extern "C" fn at_exit() {
+    // Nothing may unwind into C.
+    if let Ok(true) = catch_unwind(|| record::untracked(finish)) {
+        let _ = std::io::Write::flush(&mut std::io::stdout());
+        _exit(101);
+    }
+}
+
+/// Whether the process has failed.
+fn finish() -> bool {
+    let last = with(|collector| {
+        collector.drain();
+        let unheard = collector.session.finish();
+        for complaint in collector.session.take_complaints() {
+            say(&complaint);
+        }
+        (
+            unheard,
+            collector.session.config.clone(),
+            collector.session.counts(),
+        )
+    });
+    // Threads that outlive `main` go on without us.
+    pool::switch_off();
+    let Some((unheard, config, counts)) = last else {
+        return false;
+    };
+    let failed = deliver::tell_at_exit(unheard, &config);
+    if !config.quiet && counts.events > 0 {
+        deliver::summarize(&counts, &config);
+    }
+    failed
+}

@@ -1,0 +1,156 @@
+//! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as one.
+//!
+//! One word: the ticket in the low half, above it the version, which counts the changes of the value, and a bit that says that
+//! somebody is between drawing the ticket and storing the value. A read that must be recorded draws a ticket under the bit; a read that need
+//! not (the strand has read this version in this transaction) is a seqlock read and writes nothing.
+
+use super::prim::{AtomicU64, Ordering, fence, relax};
+
+const BUSY: u64 = 1 << 63;
+
+#[derive(Debug)]
+pub(crate) struct Clock(AtomicU64);
+
+/// A moment of a [`Clock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    pub(crate) fn ticket(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Counts the changes of the value (modulo 2^31).
+    pub(crate) fn version(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The moment after another recorded access: a new ticket, and a new version if the value may have changed.
+    fn next(self, changed: bool) -> Moment {
+        let ticket = self.ticket().wrapping_add(1);
+        let version = self.version().wrapping_add(u32::from(changed)) & (u32::MAX >> 1);
+        Moment(u64::from(ticket) | u64::from(version) << 32)
+    }
+}
+
+impl Clock {
+    #[cfg(not(loom))]
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Waits until nobody is changing the value and keeps everybody else from it.
+    #[inline]
+    pub(crate) fn enter(&self) -> Turn<'_> {
+        let mut tries = 0;
+        let mut now = self.0.load(Ordering::Relaxed);
+        loop {
+            if now & BUSY != 0 {
+                relax(&mut tries);
+                now = self.0.load(Ordering::Relaxed);
+                continue;
+            }
+            match self.0.compare_exchange_weak(
+                now,
+                now | BUSY,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    return Turn {
+                        clock: self,
+                        then: Moment(now),
+                        now: Moment(now),
+                    };
+                }
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that was.
+    #[inline]
+    pub(crate) fn observe<T>(&self, read: impl Fn() -> T) -> (T, Moment) {
+        let mut tries = 0;
+        loop {
+            let before = self.0.load(Ordering::Acquire);
+            if before & BUSY == 0 {
+                let value = read();
+                // The value's load must not sink below this one.
+                fence(Ordering::Acquire);
+                let after = self.0.load(Ordering::Relaxed);
+                if after >> 32 == before >> 32 {
+                    return (value, Moment(before));
+                }
+            }
+            relax(&mut tries);
+        }
+    }
+}
+
+/// The time in which the value is ours alone. Ends without a ticket drawn unless [`draw`](Self::draw) was called.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    clock: &'a Clock,
+    then: Moment,
+    now: Moment,
+}
+
+impl Turn<'_> {
+    /// The moment that the clock showed when the turn began.
+    pub(crate) fn moment(&self) -> Moment {
+        self.then
+    }
+
+    /// Draws the ticket of this turn: the ticket, and the moment after it.
+    #[inline]
+    pub(crate) fn draw(&mut self, changed: bool) -> (u32, Moment) {
+        self.now = self.then.next(changed);
+        (self.then.ticket(), self.now)
+    }
+}
+
+impl Drop for Turn<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.clock.0.store(self.now.0, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    #[test]
+    fn value_and_ticket_change_as_one() {
+        loom::model(|| {
+            let shared = Arc::new((Clock::new(), AtomicU32::new(0)));
+            let writers: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = shared.clone();
+                    loom::thread::spawn(move || {
+                        let mut turn = shared.0.enter();
+                        let (ticket, _) = turn.draw(true);
+                        let value = shared.1.load(Ordering::Relaxed);
+                        assert_eq!(value, ticket);
+                        shared.1.store(value + 1, Ordering::Relaxed);
+                    })
+                })
+                .collect();
+            let (value, moment) = shared.0.observe(|| shared.1.load(Ordering::Relaxed));
+            assert_eq!(value, moment.version());
+            for writer in writers {
+                writer.join().unwrap();
+            }
+            assert_eq!(shared.1.load(Ordering::Relaxed), 2);
+        });
+    }
+}

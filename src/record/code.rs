@@ -1,0 +1,136 @@
+//! Addresses of statics as 32-bit codes.
+//!
+//! A record has four bytes for a source location, a block or a type's name. All of these are statics or functions of the program, and
+//! a program's image is smaller than 4 GiB, so the distance from a static of our own says it all. What lies farther away (another shared
+//! object) gets a number in a table instead.
+
+use std::panic::Location;
+
+use parking_lot::Mutex;
+
+use crate::mark::Block;
+
+static BASE: u64 = 0;
+
+/// The addresses that are too far from [`BASE`]; a code with [`FAR`] set is an index.
+static FAR_AWAY: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+const FAR: u32 = 1 << 31;
+
+/// Turns the address of a static that is aligned to eight bytes into a code; 0 is no address's code.
+#[inline]
+fn encode_aligned(address: usize) -> u32 {
+    let offset = address
+        .wrapping_sub(&raw const BASE as usize)
+        .wrapping_add(1 << 31);
+    if offset < 1 << 32 && offset >= 8 {
+        (offset >> 3) as u32
+    } else {
+        far(address)
+    }
+}
+
+#[cold]
+fn far(address: usize) -> u32 {
+    let mut table = FAR_AWAY.lock();
+    let index = table
+        .iter()
+        .position(|&known| known == address)
+        .unwrap_or_else(|| {
+            table.push(address);
+            table.len() - 1
+        });
+    FAR | index as u32
+}
+
+fn decode_aligned(code: u32) -> usize {
+    if code & FAR != 0 {
+        FAR_AWAY.lock()[(code & !FAR) as usize]
+    } else {
+        (&raw const BASE as usize)
+            .wrapping_add((code as usize) << 3)
+            .wrapping_sub(1 << 31)
+    }
+}
+
+const _: () = assert!(align_of::<Location<'static>>() >= 8 && align_of::<Block>() >= 8);
+
+/// The code of a source location.
+#[inline]
+pub(crate) fn site(location: &'static Location<'static>) -> u32 {
+    encode_aligned(location as *const Location<'static> as usize)
+}
+
+/// The location behind a code; nothing for 0.
+pub(crate) fn location(code: u32) -> Option<&'static Location<'static>> {
+    // SAFETY: nonzero site codes are made by `site` alone, from a `&'static Location`, and both codings are injective.
+    (code != 0).then(|| unsafe { &*(decode_aligned(code) as *const Location<'static>) })
+}
+
+/// The code of an atomic block.
+#[inline]
+pub(crate) fn block(block: &'static Block) -> u32 {
+    encode_aligned(block as *const Block as usize)
+}
+
+/// The block behind a code made by [`block`].
+pub(crate) fn block_of(code: u32) -> &'static Block {
+    // SAFETY: block codes are made by `block` alone, from a `&'static Block`, and both codings are injective.
+    unsafe { &*(decode_aligned(code) as *const Block) }
+}
+
+/// A function that names a type, such as `std::any::type_name::<T>`.
+pub(crate) type TypeName = fn() -> &'static str;
+
+/// The code of a function that names a type.
+pub(crate) fn type_name(name: TypeName) -> u32 {
+    let offset = (name as usize)
+        .wrapping_sub(&raw const BASE as usize)
+        .wrapping_add(1 << 30);
+    if offset < 1 << 31 {
+        offset as u32
+    } else {
+        far(name as usize)
+    }
+}
+
+/// The type's name behind a code made by [`type_name`].
+pub(crate) fn type_name_of(code: u32) -> &'static str {
+    let address = if code & FAR != 0 {
+        FAR_AWAY.lock()[(code & !FAR) as usize]
+    } else {
+        (&raw const BASE as usize)
+            .wrapping_add(code as usize)
+            .wrapping_sub(1 << 30)
+    };
+    // SAFETY: type name codes are made by `type_name` alone, from a `TypeName`, and both codings are injective.
+    let name = unsafe { std::mem::transmute::<usize, TypeName>(address) };
+    name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_leads_back_to_its_location() {
+        let here = Location::caller();
+        assert_eq!(location(site(here)), Some(here));
+        assert_eq!(location(0), None);
+    }
+
+    #[test]
+    fn an_address_outside_the_image_gets_a_number_of_its_own() {
+        let far_away = Box::leak(Box::new(*Location::caller()));
+        let code = site(far_away);
+        assert_eq!(site(far_away), code);
+        assert_eq!(location(code), Some(&*far_away));
+    }
+
+    #[test]
+    fn a_type_name_survives_the_code() {
+        assert_eq!(
+            type_name_of(type_name(std::any::type_name::<Vec<u8>>)),
+            "alloc::vec::Vec<u8>"
+        );
+    }
+}

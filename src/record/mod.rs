@@ -1,0 +1,761 @@
+//! Recording: what a strand does, written into its own buffer.
+//!
+//! A mirror asks for the strand's [`Pen`] *before* it performs an operation: the pen comes with room for the operation's records, so that a ticket,
+//! once drawn, is always published without waiting. Then it performs the operation, and records it where the object is owned: after an
+//! acquisition, before a release, inside a read-modify-write. No allocation, no lock of ours, no hashing and no formatting is on that way.
+//!
+//! Tickets and records make one exact order without a global clock. Order all records by the instant at which they drew their ticket: program
+//! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
+//! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
+
+mod chunk;
+pub(crate) mod clock;
+pub(crate) mod code;
+pub(crate) mod names;
+mod object;
+pub(crate) mod pool;
+mod prim;
+mod strand;
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) use self::chunk::{Chunk, Record, What};
+use self::clock::{Clock, Moment};
+pub(crate) use self::object::{Object, Order, Touched};
+pub(crate) use self::strand::Strand;
+use self::strand::{Held, SEEN, Seen};
+use crate::collect;
+use crate::mark::Block;
+
+/// The address of no strand: this thread records nothing.
+const UNTRACKED: *const Strand = ptr::without_provenance(1);
+
+thread_local! {
+    /// Null until the thread's first tracked operation. Has no destructor, so it costs one load and works until the thread's very end.
+    static CURRENT: Cell<*const Strand> = const { Cell::new(ptr::null()) };
+
+    /// Writes the strand's last record when the thread ends. Initialised off the hot path, once.
+    static ON_EXIT: OnExit = const { OnExit };
+}
+
+struct OnExit;
+
+impl Drop for OnExit {
+    fn drop(&mut self) {
+        exit();
+    }
+}
+
+/// The right to record one operation of the current strand.
+#[derive(Clone, Copy)]
+pub(crate) struct Pen(&'static Strand);
+
+/// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
+///
+/// # Panics
+///
+/// With the report, if a violation was found that this strand is to deliver.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn pen() -> Option<Pen> {
+    let current = CURRENT.get();
+    if current == UNTRACKED {
+        return None;
+    }
+    // SAFETY: a pointer that is neither null nor `UNTRACKED` is this thread's strand, which lives until `exit` has replaced the pointer.
+    if let Some(strand) = unsafe { current.as_ref() }
+        && strand.is_ready()
+    {
+        return Some(Pen(strand));
+    }
+    slow_pen(true)
+}
+
+/// Like [`pen`], for destructors and other places that must not panic.
+#[inline(always)]
+pub(crate) fn quiet_pen() -> Option<Pen> {
+    let current = CURRENT.get();
+    if current == UNTRACKED {
+        return None;
+    }
+    // SAFETY: as in `pen`.
+    if let Some(strand) = unsafe { current.as_ref() }
+        && strand.is_ready()
+    {
+        return Some(Pen(strand));
+    }
+    slow_pen(false)
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn slow_pen(may_panic: bool) -> Option<Pen> {
+    // SAFETY: as in `pen`.
+    let Some(strand) = (unsafe { CURRENT.get().as_ref() }) else {
+        return register();
+    };
+    if pool::is_off() {
+        CURRENT.set(UNTRACKED);
+        return None;
+    }
+    if strand.is_alarmed() && may_panic && !std::thread::panicking() {
+        strand.calm();
+        untracked(|| collect::deliver(strand.family.get()));
+    }
+    if !strand.has_room() {
+        // What is held back must not wait with us: others may have to be merged after it.
+        Pen(strand).flush();
+        let Some(chunk) = untracked(pool::chunk) else {
+            CURRENT.set(UNTRACKED);
+            return None;
+        };
+        // SAFETY: the strand's own chunk stays alive until it was left.
+        unsafe { strand.chunk.get().as_ref() }.leave_for(chunk);
+        strand.chunk.set(chunk);
+        strand.len.set(0);
+    }
+    Some(Pen(strand))
+}
+
+/// Makes this thread a strand that nobody forked: the first of a family.
+fn register() -> Option<Pen> {
+    // Whatever our own start does is not the program's.
+    CURRENT.set(UNTRACKED);
+    if !collect::start() || ON_EXIT.try_with(|_| ()).is_err() {
+        return None;
+    }
+    let strand = Strand::allocate(new_family(), false)?;
+    pool::announce(strand);
+    CURRENT.set(strand.as_ptr());
+    // SAFETY: alive until this thread exits.
+    Some(Pen(unsafe { strand.as_ref() }))
+}
+
+/// Runs `f` without recording what it does.
+pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(*const Strand);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _restore = Restore(CURRENT.replace(UNTRACKED));
+    f()
+}
+
+/// This thread belongs to us: nothing that it does is recorded, ever.
+pub(crate) fn never_track_this_thread() {
+    CURRENT.set(UNTRACKED);
+}
+
+/// Writes the current strand's last record.
+pub(crate) fn exit() {
+    if let Some(pen) = quiet_pen_if_registered() {
+        pen.push(What::Exit, 0, 0, 0);
+    }
+    CURRENT.set(UNTRACKED);
+}
+
+/// The pen of a thread that has recorded before.
+fn quiet_pen_if_registered() -> Option<Pen> {
+    if CURRENT.get().is_null() {
+        None
+    } else {
+        quiet_pen()
+    }
+}
+
+/// The current strand's number and family, if it has recorded anything.
+pub(crate) fn current() -> Option<(u32, u32)> {
+    quiet_pen_if_registered().map(|pen| (pen.0.id, pen.0.family.get()))
+}
+
+/// Whether the current thread is the first strand of its family: the one that delivers the family's violations.
+pub(crate) fn is_first_of_family() -> bool {
+    quiet_pen_if_registered().is_some_and(|pen| !pen.0.forked)
+}
+
+/// Puts the current strand into another family until [`Regroup`] is dropped; its children follow.
+pub(crate) fn regroup(family: u32) -> Option<Regroup> {
+    let pen = quiet_pen()?;
+    let before = pen.0.family.get();
+    pen.set_family(family);
+    Some(Regroup { before })
+}
+
+/// Restores the family.
+pub(crate) struct Regroup {
+    before: u32,
+}
+
+impl Drop for Regroup {
+    fn drop(&mut self) {
+        if let Some(pen) = quiet_pen() {
+            pen.set_family(self.before);
+        }
+    }
+}
+
+/// A number for a new family.
+pub(crate) fn new_family() -> u32 {
+    static FAMILIES: AtomicU32 = AtomicU32::new(1);
+    FAMILIES.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A strand that was forked and has not started yet. Dropped unstarted, it has done nothing and exits.
+pub(crate) struct Child(NonNull<Strand>);
+
+// SAFETY: until it starts, a strand belongs to whoever has the `Child`.
+unsafe impl Send for Child {}
+
+impl Child {
+    pub(crate) fn id(&self) -> u32 {
+        // SAFETY: a strand lives until its exit was read, and `self` is yet to write it.
+        unsafe { self.0.as_ref() }.id
+    }
+
+    /// Makes the current thread this strand.
+    pub(crate) fn start(self) {
+        let strand = self.0;
+        std::mem::forget(self);
+        CURRENT.set(UNTRACKED);
+        // The first destructor to be registered is the last to run, so the program's own are still recorded.
+        if ON_EXIT.try_with(|_| ()).is_ok() {
+            CURRENT.set(strand.as_ptr());
+        } else {
+            drop(Child(strand));
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // SAFETY: alive, and ours alone until the exit is published.
+        Pen(unsafe { self.0.as_ref() }).push(What::Exit, 0, 0, 0);
+    }
+}
+
+impl Pen {
+    #[inline(always)]
+    pub(crate) fn epoch(self) -> u64 {
+        self.0.epoch.get()
+    }
+
+    pub(crate) fn strand(self) -> u32 {
+        self.0.id
+    }
+
+    /// Whether the strand is inside an atomic block.
+    pub(crate) fn in_block(self) -> bool {
+        self.0.depth.get() > 0
+    }
+
+    #[inline(always)]
+    fn write(self, record: Record) {
+        let strand = self.0;
+        let len = strand.len.get();
+        strand.len.set(len + 1);
+        if strand.depth.get() == 0 {
+            self.new_epoch();
+        }
+        // Last, because the collector frees a strand whose exit is published.
+        // SAFETY: this strand is the chunk's writer; the pen came with room.
+        unsafe { strand.chunk.get().as_ref().push(len, record) };
+    }
+
+    #[inline(always)]
+    fn new_epoch(self) {
+        self.0.epoch.set(self.0.epoch.get() + 1);
+    }
+
+    /// Writes what is held back.
+    #[inline]
+    fn flush(self) {
+        let strand = self.0;
+        let begin = strand.begin.get();
+        if begin != 0 {
+            strand.begin.set(0);
+            let record = Record {
+                target: begin,
+                ticket: 0,
+                site: 0,
+                what: What::Begin,
+                second: [0; 3],
+            };
+            self.write(record);
+        }
+        let held = strand.held.get();
+        if held.object != 0 {
+            strand.held.set(Held::NOTHING);
+            let what = match (held.read, held.write) {
+                (false, false) => What::Acquire,
+                (true, false) => What::AcquireRead,
+                (false, true) => What::AcquireWrite,
+                (true, true) => What::AcquireReadWrite,
+            };
+            self.write(held.record(what));
+        }
+    }
+
+    #[inline(always)]
+    fn push(self, what: What, target: u32, ticket: u32, site: u32) {
+        if self.0.begin.get() | self.0.held.get().object != 0 {
+            self.flush();
+        }
+        self.write(Record {
+            target,
+            ticket,
+            site,
+            what,
+            second: [0; 3],
+        });
+    }
+
+    /// The object's number; draws it at the first use.
+    #[inline(always)]
+    fn identify<O: Order>(self, object: &Object<O>) -> u32 {
+        let id = object.id.load(Ordering::Relaxed);
+        if id != 0 { id } else { self.define(object) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn define<O: Order>(self, object: &Object<O>) -> u32 {
+        let id = self.0.ids.draw();
+        match object
+            .id
+            .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => {
+                if self.0.begin.get() | self.0.held.get().object != 0 {
+                    self.flush();
+                }
+                self.write(Record {
+                    target: id,
+                    ticket: code::type_name(object.type_name),
+                    site: code::site(object.created),
+                    what: What::Define,
+                    second: [object.kind as u8, 0, 0],
+                });
+                id
+            }
+            Err(other) => {
+                self.0.ids.put_back(id);
+                other
+            }
+        }
+    }
+
+    /// An object is gone.
+    pub(crate) fn retire(self, id: u32, ticket: u32) {
+        self.push(What::Retire, id, ticket, 0);
+    }
+
+    // Locks.
+
+    /// The lock has just been taken exclusively.
+    #[inline]
+    pub(crate) fn acquire(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        if self.0.held.get().object != 0 {
+            self.flush();
+        }
+        let (ticket, site) = (object.order.draw(), code::site(site));
+        self.0.held.set(Held {
+            object: id,
+            ticket,
+            site,
+            ..Held::NOTHING
+        });
+        if self.0.depth.get() == 0 {
+            self.new_epoch();
+        }
+    }
+
+    /// The lock, held exclusively, is about to be given back.
+    #[inline]
+    pub(crate) fn release(self, object: &Object) {
+        let id = self.identify(object);
+        let held = self.0.held.get();
+        if held.object == id {
+            self.0.held.set(Held::NOTHING);
+            let what = match (held.read, held.write) {
+                (false, false) => What::Section,
+                (true, false) => What::SectionRead,
+                (false, true) => What::SectionWrite,
+                (true, true) => What::SectionReadWrite,
+            };
+            if self.0.begin.get() != 0 {
+                self.flush();
+            }
+            self.write(held.record(what));
+        } else {
+            self.push(What::Release, id, object.order.draw(), 0);
+        }
+    }
+
+    /// The lock has just been taken as one of several holders.
+    #[inline]
+    pub(crate) fn acquire_shared(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(
+            What::AcquireShared,
+            id,
+            object.order.draw_shared(),
+            code::site(site),
+        );
+    }
+
+    /// The lock, held by us and perhaps others, is about to be given back.
+    #[inline]
+    pub(crate) fn release_shared(self, object: &Object) {
+        let id = self.identify(object);
+        self.push(What::ReleaseShared, id, object.order.draw_shared(), 0);
+    }
+
+    /// A shared holder has just become the exclusive one.
+    pub(crate) fn upgrade(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(What::Upgrade, id, object.order.draw(), code::site(site));
+    }
+
+    /// The exclusive holder is about to let others in, and stays one of them.
+    pub(crate) fn downgrade(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(What::Downgrade, id, object.order.draw(), code::site(site));
+    }
+
+    /// A guard's content is read.
+    #[inline]
+    fn guard_read(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        let (held, site) = (self.0.held.get(), code::site(site));
+        if held.object == id && (held.write || held.fits(site)) {
+            // A read after a write of one section says nothing new.
+            if !held.write {
+                self.0.held.set(Held {
+                    read: true,
+                    touched: site,
+                    ..held
+                });
+            }
+        } else {
+            self.push(What::GuardRead, id, 0, site);
+        }
+    }
+
+    /// A guard's content is about to be written.
+    #[inline]
+    fn guard_write(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        let (held, site) = (self.0.held.get(), code::site(site));
+        if held.object == id && held.fits(site) {
+            self.0.held.set(Held {
+                write: true,
+                touched: site,
+                ..held
+            });
+        } else {
+            self.push(What::GuardWrite, id, 0, site);
+        }
+    }
+
+    // Everything else that draws a ticket.
+
+    /// An access or signal of an object whose tickets anybody may draw at any time: the moment of drawing is the moment of the event.
+    #[inline]
+    pub(crate) fn event(self, what: What, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(what, id, object.order.draw_shared(), code::site(site));
+    }
+
+    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did.
+    #[inline]
+    pub(crate) fn atomic<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, What),
+    ) -> R {
+        let id = self.identify(object);
+        let slot = &self.0.seen[id as usize % SEEN];
+        let mut turn = object.order.enter();
+        let (result, what) = operate();
+        let epoch = self.epoch();
+        if let Some(seen) = slot.get()
+            && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
+            && covers(seen.what, what)
+        {
+            return result;
+        }
+        let (ticket, moment) = turn.draw(what != What::Read);
+        drop(turn);
+        self.push(what, id, ticket, code::site(site));
+        slot.set(Some(Seen {
+            object: id,
+            what,
+            moment,
+            epoch: self.epoch(),
+        }));
+        result
+    }
+
+    /// Reads an atomic; records it unless this strand has read or written this version in this transaction.
+    #[inline]
+    pub(crate) fn load<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        let id = self.identify(object);
+        if let Some(seen) = self.0.seen[id as usize % SEEN].get()
+            && (seen.object, seen.epoch) == (id, self.epoch())
+            && covers(seen.what, What::Read)
+        {
+            let (value, moment) = object.order.observe(&read);
+            if moment.version() == seen.moment.version() {
+                return value;
+            }
+        }
+        self.atomic(object, site, || (read(), What::Read))
+    }
+
+    // Transactions.
+
+    /// A block is entered.
+    #[inline]
+    fn begin(self, block: &'static Block) {
+        let depth = self.0.depth.get();
+        self.0.depth.set(depth + 1);
+        if depth == 0 {
+            if self.0.held.get().object != 0 {
+                self.flush();
+            }
+            let block = code::block(block);
+            self.0.begin.set(block);
+            self.0.block.set(block);
+            self.new_epoch();
+        }
+    }
+
+    /// A block is left.
+    #[inline]
+    fn end(self) -> Ended {
+        let depth = self.0.depth.get();
+        if depth != 1 {
+            self.0.depth.set(depth.saturating_sub(1));
+            return Ended::Inner;
+        }
+        // A lock that was taken inside and is still held: its acquire belongs into the transaction.
+        if self.0.held.get().object != 0 {
+            self.flush();
+        }
+        let empty = self.0.begin.replace(0) != 0;
+        if !empty {
+            self.push(What::End, self.0.block.get(), 0, 0);
+        }
+        self.0.depth.set(0);
+        self.new_epoch();
+        if empty { Ended::Empty } else { Ended::Recorded }
+    }
+
+    /// The strand is about to wait for another's progress. Publishes what is held back, too.
+    pub(crate) fn split(self) {
+        self.boundary(What::Split);
+    }
+
+    /// What the transaction has read so far does not count.
+    pub(crate) fn restart(self) {
+        self.boundary(What::Restart);
+    }
+
+    fn boundary(self, what: What) {
+        if self.in_block() && self.0.begin.get() == 0 {
+            self.push(what, 0, 0, 0);
+            self.new_epoch();
+        }
+        self.flush_held();
+    }
+
+    /// Publishes an acquire that is held back: the strand is about to wait.
+    pub(crate) fn flush_held(self) {
+        if self.0.held.get().object != 0 {
+            self.flush();
+        }
+    }
+
+    // Strands.
+
+    /// Forks a strand. The record is written before the child can write its first.
+    pub(crate) fn fork(
+        self,
+        name: Option<&str>,
+        site: &'static Location<'static>,
+    ) -> Option<Child> {
+        let child = untracked(|| {
+            let child = Strand::allocate(self.0.family.get(), true)?;
+            if let Some(name) = name {
+                // SAFETY: ours alone.
+                let _ = unsafe { child.as_ref() }.name.set(name.into());
+            }
+            pool::announce(child);
+            Some(Child(child))
+        })?;
+        self.push(What::Fork, child.id(), 0, code::site(site));
+        Some(child)
+    }
+
+    /// A strand was joined.
+    pub(crate) fn join(self, child: u32, site: &'static Location<'static>) {
+        self.push(What::Join, child, 0, code::site(site));
+    }
+
+    /// A strand's handle is gone.
+    pub(crate) fn detach(self, child: u32) {
+        self.push(What::Detach, child, 0, 0);
+    }
+
+    fn set_family(self, family: u32) {
+        self.0.family.set(family);
+        self.push(What::Family, family, 0, 0);
+    }
+
+    /// How far this strand has written.
+    pub(crate) fn cursor(self) -> (NonNull<Chunk>, u32) {
+        self.flush();
+        (self.0.chunk.get(), self.0.len.get())
+    }
+
+    // Messages.
+
+    /// Sends a message: its number, which travels with it.
+    pub(crate) fn send(self, site: &'static Location<'static>) -> u32 {
+        let id = self.0.ids.draw();
+        self.push(What::Send, id, 0, code::site(site));
+        id
+    }
+
+    /// A message was received.
+    pub(crate) fn receive(self, message: u32, site: &'static Location<'static>) {
+        self.push(What::Recv, message, 1, code::site(site));
+    }
+
+    /// A message was dropped unreceived.
+    pub(crate) fn lose(self, message: u32) {
+        self.push(What::Lost, message, 1, 0);
+    }
+
+    // Names and values.
+
+    /// Gives an object a name; the number of which is the collector's.
+    pub(crate) fn name<O: Order>(self, object: &Object<O>, name: u32) {
+        let id = self.identify(object);
+        self.push(What::Name, id, 0, name);
+    }
+}
+
+/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between, redundant.
+fn covers(earlier: What, later: What) -> bool {
+    earlier == later || matches!(earlier, What::Write | What::ReadWrite)
+}
+
+impl Held {
+    /// Whether the distance between the two sites fits into a record.
+    #[inline]
+    fn fits(&self, site: u32) -> bool {
+        let distance = site.wrapping_sub(self.site) as i32;
+        (-(1 << 23)..1 << 23).contains(&distance)
+    }
+
+    #[inline]
+    fn record(&self, what: What) -> Record {
+        let distance = if self.touched == 0 {
+            0
+        } else {
+            self.touched.wrapping_sub(self.site)
+        };
+        let [a, b, c, _] = distance.to_le_bytes();
+        Record {
+            target: self.object,
+            ticket: self.ticket,
+            site: self.site,
+            what,
+            second: [a, b, c],
+        }
+    }
+}
+
+impl Record {
+    /// Where the second of two operations in one was.
+    pub(crate) fn second_site(&self) -> u32 {
+        let [a, b, c] = self.second;
+        let distance = (i32::from_le_bytes([0, a, b, c])) >> 8;
+        self.site.wrapping_add_signed(distance)
+    }
+}
+
+/// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).
+#[inline]
+#[track_caller]
+pub(crate) fn begin(block: &'static Block) -> bool {
+    match pen() {
+        Some(pen) => {
+            pen.begin(block);
+            if pen.0.name.get().is_none() {
+                name_current(pen);
+            }
+            true
+        }
+        None => false,
+    }
+}
+
+/// What it was that ended with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nothing: the block is part of another's transaction, or the strand is not tracked any more.
+    Inner,
+    /// A transaction in which nothing was recorded.
+    Empty,
+    /// A transaction.
+    Recorded,
+}
+
+/// The block is left.
+#[inline]
+pub(crate) fn end() -> Ended {
+    quiet_pen().map_or(Ended::Inner, Pen::end)
+}
+
+/// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
+#[cold]
+fn name_current(pen: Pen) {
+    untracked(|| {
+        let thread = std::thread::current();
+        let _ = pen.0.name.set(thread.name().unwrap_or("").into());
+    });
+}
+
+/// How many atomic blocks the current strand is in, and the outermost of them.
+pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
+    match quiet_pen_if_registered() {
+        Some(Pen(strand)) if strand.depth.get() > 0 => {
+            (strand.depth.get(), Some(code::block_of(strand.block.get())))
+        }
+        _ => (0, None),
+    }
+}
+
+/// Makes sure that the current strand has its name.
+pub(crate) fn name_current_strand() {
+    if let Some(pen) = quiet_pen_if_registered()
+        && pen.0.name.get().is_none()
+    {
+        name_current(pen);
+    }
+}

@@ -1,0 +1,145 @@
+//! What a tracked thing carries: its identity, its tickets, and where it came from.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::clock::Clock;
+use super::code::TypeName;
+use super::quiet_pen;
+use crate::trace::ObjectKind;
+
+/// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
+#[derive(Debug)]
+pub(crate) struct Tickets(AtomicU32);
+
+impl Tickets {
+    /// Draws a ticket while the lock is held exclusively.
+    #[inline]
+    pub(super) fn draw(&self) -> u32 {
+        let ticket = self.0.load(Ordering::Relaxed);
+        self.0.store(ticket.wrapping_add(1), Ordering::Relaxed);
+        ticket
+    }
+
+    /// Draws a ticket while others may be drawing too.
+    #[inline]
+    pub(super) fn draw_shared(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What gives an object's records their order.
+pub(crate) trait Order {
+    /// The ticket of the object's last record, its retirement.
+    fn last(&self) -> u32;
+}
+
+impl Order for Tickets {
+    fn last(&self) -> u32 {
+        self.draw()
+    }
+}
+
+impl Order for Clock {
+    fn last(&self) -> u32 {
+        self.enter().draw(true).0
+    }
+}
+
+/// The identity of a tracked thing. The number is drawn at the first use, so that statics can be made at compile time.
+#[derive(Debug)]
+pub(crate) struct Object<O: Order = Tickets> {
+    /// 0 until the first use.
+    pub(super) id: AtomicU32,
+    pub(super) kind: ObjectKind,
+    pub(super) created: &'static Location<'static>,
+    pub(super) type_name: TypeName,
+    pub(super) order: O,
+}
+
+impl Object<Tickets> {
+    /// For what is ordered by being held: locks, and whatever draws its tickets one by one.
+    #[track_caller]
+    pub(crate) const fn new(kind: ObjectKind, type_name: TypeName) -> Self {
+        let order = Tickets(AtomicU32::new(0));
+        Self {
+            id: AtomicU32::new(0),
+            kind,
+            created: Location::caller(),
+            type_name,
+            order,
+        }
+    }
+
+    /// For a lock around a `T`: one around nothing orders by itself.
+    #[track_caller]
+    pub(crate) const fn lock<T>(type_name: TypeName) -> Self {
+        Self::new(
+            if size_of::<T>() == 0 {
+                ObjectKind::BareLock
+            } else {
+                ObjectKind::Lock
+            },
+            type_name,
+        )
+    }
+}
+
+#[cfg(not(loom))]
+impl Object<Clock> {
+    /// For an atomic.
+    #[track_caller]
+    pub(crate) const fn atomic(type_name: TypeName) -> Self {
+        let kind = ObjectKind::Variable;
+        Self {
+            id: AtomicU32::new(0),
+            kind,
+            created: Location::caller(),
+            type_name,
+            order: Clock::new(),
+        }
+    }
+}
+
+impl<O: Order> Drop for Object<O> {
+    #[inline]
+    fn drop(&mut self) {
+        let id = *self.id.get_mut();
+        if id != 0
+            && let Some(pen) = quiet_pen()
+        {
+            pen.retire(id, self.order.last());
+        }
+    }
+}
+
+/// What a guard remembers of what it has recorded: the epoch in which its content was last read, and last written.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    read: std::sync::atomic::AtomicU64,
+    write: std::sync::atomic::AtomicU64,
+}
+
+impl Touched {
+    /// The guard's content is read.
+    #[inline]
+    pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
+        let Some(pen) = quiet_pen() else { return };
+        let epoch = pen.epoch();
+        if self.read.load(Ordering::Relaxed) != epoch && self.write.load(Ordering::Relaxed) != epoch
+        {
+            pen.guard_read(object, site);
+            self.read.store(pen.epoch(), Ordering::Relaxed);
+        }
+    }
+
+    /// The guard's content is about to be written.
+    #[inline]
+    pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
+        let Some(pen) = quiet_pen() else { return };
+        if self.write.load(Ordering::Relaxed) != pen.epoch() {
+            pen.guard_write(object, site);
+            self.write.store(pen.epoch(), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What strands take and the collector gives back: chunks, object numbers, strand numbers; and the list of new strands.
+//!
+//! Nothing here allocates from the program's allocator or waits for a lock: a tracked operation may come from inside that allocator, and may
+//! hold any lock of the program. Where a pool's lock is taken, the strand does without.
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender};
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
+
+use super::chunk::Chunk;
+use super::strand::Strand;
+
+/// The most chunks there are, beside one for every live strand: 128 chunks of 32 KiB are 4 MiB.
+const CHUNKS: usize = 128;
+
+/// Set once and for all when checking ends: by the setting, or after a failure of ours.
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether nothing is recorded any more.
+pub(crate) fn is_off() -> bool {
+    OFF.load(Ordering::Relaxed)
+}
+
+/// Ends recording, for good. Strands notice at their next slow path.
+pub(crate) fn switch_off() {
+    OFF.store(true, Ordering::Relaxed);
+}
+
+struct Empty(NonNull<Chunk>);
+
+// SAFETY: an empty chunk belongs to whoever has it.
+unsafe impl Send for Empty {}
+
+static EMPTY: OnceCell<(Sender<Empty>, Receiver<Empty>)> = OnceCell::new();
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes the pool of chunks. Before this, every strand allocates.
+pub(crate) fn prepare() {
+    EMPTY.get_or_init(|| crossbeam_channel::bounded(CHUNKS));
+}
+
+fn reuse() -> Option<NonNull<Chunk>> {
+    EMPTY.get()?.1.try_recv().ok().map(|Empty(chunk)| chunk)
+}
+
+fn allocate() -> Option<NonNull<Chunk>> {
+    ALLOCATED.fetch_add(1, Ordering::Relaxed);
+    Chunk::allocate()
+}
+
+/// A chunk for a strand that has none: never waits, so that a new strand costs no more than its memory.
+pub(super) fn first_chunk() -> Option<NonNull<Chunk>> {
+    reuse().or_else(allocate)
+}
+
+/// A chunk for a strand that has filled its own. Waits while all are in use, which slows the program down to what the collector can
+/// take; nothing once recording has ended.
+pub(super) fn chunk() -> Option<NonNull<Chunk>> {
+    loop {
+        if let Some(chunk) = reuse() {
+            return Some(chunk);
+        }
+        if ALLOCATED.load(Ordering::Relaxed) < CHUNKS {
+            return allocate();
+        }
+        if is_off() {
+            return None;
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Takes back a chunk that was read to its end.
+pub(crate) fn recycle(chunk: NonNull<Chunk>) {
+    // SAFETY: the writer has left it, and the caller, its reader, is done with it.
+    unsafe { chunk.as_ref() }.reset();
+    let kept = ALLOCATED.load(Ordering::Relaxed) <= CHUNKS
+        && EMPTY
+            .get()
+            .is_some_and(|(sender, _)| sender.try_send(Empty(chunk)).is_ok());
+    if !kept {
+        ALLOCATED.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { Chunk::free(chunk) };
+    }
+}
+
+/// Numbers that are drawn, and come back when what they stood for is gone.
+struct Numbers {
+    free: Mutex<Vec<u32>>,
+    next: AtomicU32,
+}
+
+impl Numbers {
+    const fn from(first: u32) -> Self {
+        Self {
+            free: Mutex::new(Vec::new()),
+            next: AtomicU32::new(first),
+        }
+    }
+
+    fn fill(&self, numbers: &mut [u32]) {
+        let mut filled = 0;
+        if let Some(mut free) = self.free.try_lock() {
+            while filled < numbers.len()
+                && let Some(number) = free.pop()
+            {
+                numbers[filled] = number;
+                filled += 1;
+            }
+        }
+        let rest = (numbers.len() - filled) as u32;
+        let first = self.next.fetch_add(rest, Ordering::Relaxed);
+        for (number, fresh) in numbers[filled..].iter_mut().zip(first..) {
+            *number = fresh;
+        }
+    }
+
+    fn give_back(&self, numbers: impl IntoIterator<Item = u32>) {
+        self.free.lock().extend(numbers);
+    }
+}
+
+/// 0 is no object.
+static OBJECTS: Numbers = Numbers::from(1);
+static STRANDS: Numbers = Numbers::from(0);
+
+/// A strand's small stock of object numbers.
+#[derive(Debug)]
+pub(super) struct Ids {
+    stock: [Cell<u32>; Ids::SIZE],
+    len: Cell<usize>,
+}
+
+impl Ids {
+    const SIZE: usize = 32;
+
+    pub(super) const fn new() -> Self {
+        Self {
+            stock: [const { Cell::new(0) }; Self::SIZE],
+            len: Cell::new(0),
+        }
+    }
+
+    pub(super) fn draw(&self) -> u32 {
+        self.pop().unwrap_or_else(|| self.restock())
+    }
+
+    #[cold]
+    fn restock(&self) -> u32 {
+        let mut numbers = [0; Self::SIZE];
+        OBJECTS.fill(&mut numbers);
+        for (slot, number) in self.stock.iter().zip(numbers) {
+            slot.set(number);
+        }
+        self.len.set(Self::SIZE - 1);
+        numbers[Self::SIZE - 1]
+    }
+
+    pub(super) fn pop(&self) -> Option<u32> {
+        let len = self.len.get().checked_sub(1)?;
+        self.len.set(len);
+        Some(self.stock[len].get())
+    }
+
+    /// Takes back a number that [`draw`](Self::draw) has just given.
+    pub(super) fn put_back(&self, number: u32) {
+        self.stock[self.len.get()].set(number);
+        self.len.set(self.len.get() + 1);
+    }
+}
+
+/// The number of a new strand.
+pub(super) fn strand() -> u32 {
+    let mut number = [0];
+    STRANDS.fill(&mut number);
+    number[0]
+}
+
+/// The objects are gone and everything recorded of them was merged.
+pub(crate) fn give_back_objects(ids: impl IntoIterator<Item = u32>) {
+    OBJECTS.give_back(ids);
+}
+
+/// The strand is gone, joined or detached, and everything recorded of it was merged.
+pub(crate) fn give_back_strand(id: u32) {
+    STRANDS.give_back([id]);
+}
+
+/// Strands that the collector has not met yet: a list that anybody pushes to and the collector takes whole.
+static NEW: AtomicPtr<Strand> = AtomicPtr::new(ptr::null_mut());
+
+/// Tells the collector of a strand.
+pub(super) fn announce(strand: NonNull<Strand>) {
+    let mut head = NEW.load(Ordering::Relaxed);
+    loop {
+        // SAFETY: ours alone until it is in the list.
+        unsafe { strand.as_ref() }
+            .next
+            .store(head, Ordering::Relaxed);
+        match NEW.compare_exchange_weak(head, strand.as_ptr(), Ordering::Release, Ordering::Relaxed)
+        {
+            Ok(_) => return,
+            Err(other) => head = other,
+        }
+    }
+}
+
+/// The strands announced since the last call.
+pub(crate) fn announced() -> impl Iterator<Item = NonNull<Strand>> {
+    let mut head = if NEW.load(Ordering::Relaxed).is_null() {
+        ptr::null_mut()
+    } else {
+        NEW.swap(ptr::null_mut(), Ordering::Acquire)
+    };
+    std::iter::from_fn(move || {
+        let strand = NonNull::new(head)?;
+        // SAFETY: an announced strand lives until the collector, who calls this, frees it.
+        head = unsafe { strand.as_ref() }.next.load(Ordering::Relaxed);
+        Some(strand)
+    })
+}
