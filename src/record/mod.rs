@@ -11,6 +11,7 @@
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
+pub(crate) mod names;
 mod object;
 pub(crate) mod pool;
 mod prim;

@@ -15,7 +15,7 @@ mod wellformed;
 
 pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
-pub use rapid::{CsvReader, StdReader, StdWriter};
+pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
 pub use tables::Tables;
 pub use wellformed::{Malformed, Rule, WellFormed, describe, object_name};
