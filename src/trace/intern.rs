@@ -107,9 +107,9 @@ impl<'a> Key<'a> {
         if len > 2 && self.word >> 8 & 0xff == u64::from(b'0') {
             return None;
         }
-        let pairs = values * 10 + (values >> 8) & 0x00ff_00ff_00ff_00ff;
-        let fours = pairs * 100 + (pairs >> 16) & 0x0000_ffff_0000_ffff;
-        Some((fours * 10_000 + (fours >> 32) & 0xffff_ffff) as usize)
+        let pairs = (values * 10 + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+        Some(((fours * 10_000 + (fours >> 32)) & 0xffff_ffff) as usize)
     }
 
     #[inline]
