@@ -308,7 +308,8 @@ impl Engine for Exact {
                 return step.found;
             }
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value | Op::Exit => {}
+            Op::Exit => self.graph.exit(event.strand),
+            Op::Split | Op::Restart | Op::Value => {}
         }
         None
     }

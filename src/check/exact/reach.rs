@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
-use crate::check::cycle::{self, Hop};
+use crate::check::cycle::{self, Hop, object_of};
 use crate::check::{Access, Edge, Transaction, Violation};
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Op, SiteId, StrandId};
 
 /// How many transactions of one strand are remembered by name while an open transaction reaches them.
 const REMEMBERED: usize = 1024;
@@ -338,11 +338,7 @@ impl Reachability {
 
     pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
         let child = event.other();
-        if let Some(&old) = self.slot_of.get(child.0 as usize)
-            && old != NO_SLOT
-        {
-            self.retire(old & !ATTENTION);
-        }
+        self.exit(child);
         let new = self.allocate(child);
         let from = Mark::new(
             self.slots[slot as usize].node,
@@ -351,6 +347,14 @@ impl Reachability {
             position,
         );
         self.inherit(slot, new, from, position);
+    }
+
+    /// The strand does nothing any more. It may still be joined.
+    pub(super) fn exit(&mut self, strand: StrandId) {
+        match self.slot_of.get(strand.0 as usize) {
+            Some(&slot) if slot != NO_SLOT => self.retire(slot & !ATTENTION),
+            _ => {}
+        }
     }
 
     pub(super) fn join(&mut self, slot: u32, step: &mut Step) {
@@ -596,13 +600,5 @@ impl Reachability {
             });
         }
         cycle::violation(hops, now)
-    }
-}
-
-/// The object of an event, where the operation is on one.
-fn object_of(op: Op, target: u32) -> Option<ObjectId> {
-    match op {
-        Op::Begin | Op::End | Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Value => None,
-        _ => Some(ObjectId(target)),
     }
 }
