@@ -236,6 +236,18 @@ impl Mark {
         self.bits == 0
     }
 
+    /// Exactly one access.
+    #[inline]
+    pub(super) fn is_single(self) -> bool {
+        self.bits > Tag::List as u64
+    }
+
+    /// One access, of this kind.
+    #[inline]
+    pub(super) fn is_a(self, tag: Tag) -> bool {
+        self.bits & (UNARY - 1) == tag as u64
+    }
+
     #[inline]
     pub(super) fn is_list(self) -> bool {
         self.bits == Tag::List as u64
