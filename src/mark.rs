@@ -6,9 +6,12 @@
 #[cfg(feature = "check")]
 mod block;
 #[cfg(feature = "check")]
+pub(crate) use block::untracked_blocks;
+#[cfg(feature = "check")]
 pub use block::{Block, Transaction, begin, depth, outermost};
 
 pub use std::process::ExitCode;
+#[cfg(not(feature = "check"))]
 use std::process::Termination;
 
 /// Marks a function, or every method of an `impl` block, as atomic: its steps must look as if they happened at once.
@@ -207,7 +210,8 @@ macro_rules! __transaction {
     };
 }
 
-/// Runs a test's body `runs` times, up to the first run that fails, and judges each run.
+/// Runs a test's body `runs` times, up to the first run that fails.
+#[cfg(not(feature = "check"))]
 pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
     for _ in 0..runs {
         let code = body().report();

@@ -106,11 +106,11 @@ pub fn object_name(names: &dyn Names, id: ObjectId) -> String {
 /// An event in the words of the STD format: `rel(L1) by T0`.
 pub fn describe(event: &Event, names: &dyn Names) -> String {
     let strand = names.strand(event.strand).name;
-    let operation = super::rapid::op_name(event.op);
+    let operation = super::op_name(event.op);
     let target = match event.op {
         Op::Begin | Op::End => names.block(BlockId(event.target)).name,
         Op::Fork | Op::Join => names.strand(event.other()).name,
-        Op::Split | Op::Restart => String::new(),
+        Op::Split | Op::Restart | Op::Exit => String::new(),
         Op::Value => event.value().to_string(),
         _ => object_name(names, event.object()),
     };
