@@ -4,7 +4,7 @@
 //! be part of what a report tells. The window is bounded in bytes; where that was too little, the oldest events are lost and
 //! the report says which. It never has a say in a verdict.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -243,21 +243,24 @@ impl Window {
         let mut resolver = Resolver::new(self, names, strand_names, &kept);
         let mut slice = Slice::default();
         let mut open = self.open_at_start();
-        let note =
-            |open: &mut BTreeMap<StrandId, (BlockId, u64)>, entry: &Entry| match entry.event.op {
-                Op::Begin => {
-                    drop(open.insert(entry.event.strand, (entry.event.block(), entry.position)))
-                }
-                Op::End => drop(open.remove(&entry.event.strand)),
-                _ => {}
-            };
+        let note = |open: &mut BTreeMap<StrandId, (BlockId, u64)>, entry: &Entry| {
+            let Entry { event, position } = entry;
+            if event.op == Op::Begin {
+                open.insert(event.strand, (event.block(), *position));
+            } else if event.op == Op::End {
+                open.remove(&event.strand);
+            }
+        };
         let mut next = 0;
         for range in kept {
             self.entries
                 .range(next..range.start)
                 .for_each(|entry| note(&mut open, entry));
+            let before = self
+                .entries
+                .get(range.start)
+                .map_or(NONE, |entry| entry.position);
             if range.start > next || (next == 0 && !open.is_empty()) {
-                let before = self.entries[range.start].position;
                 let inside = open.iter().map(|(strand, (block, begin))| {
                     Inside(
                         resolver.strand(*strand, before),
@@ -328,13 +331,11 @@ impl Window {
             .map(|(strand, open)| (strand, (open.block, open.begin)))
             .collect();
         // One that has ended meanwhile has an end, and no begin before it.
-        let mut seen: Vec<StrandId> = Vec::new();
+        let mut seen: HashSet<StrandId> = HashSet::new();
         for Entry { event, .. } in &self.entries {
-            if matches!(event.op, Op::Begin | Op::End) && !seen.contains(&event.strand) {
-                seen.push(event.strand);
-                if event.op == Op::End {
-                    inside.insert(event.strand, (event.block(), 0));
-                }
+            let boundary = matches!(event.op, Op::Begin | Op::End);
+            if boundary && seen.insert(event.strand) && event.op == Op::End {
+                inside.insert(event.strand, (event.block(), 0));
             }
         }
         inside
