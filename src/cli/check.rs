@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print};
+use super::{Failure, Verdict, files, format, open, print, semantics};
 use crate::check::{Checker, EngineKind, Violation};
 use crate::trace::{Names, Op, Semantics, SiteId, SiteInfo, object_name, op_name};
 
@@ -101,15 +101,7 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
                     .map_err(|error| Failure::Usage(format!("--engine: {error}")))?;
             }
             Arg::Long("semantics") => {
-                options.semantics = Some(match parser.value()?.to_str() {
-                    Some("rust") => Semantics::Rust,
-                    Some("paper") => Semantics::Paper,
-                    _ => {
-                        return Err(Failure::Usage(
-                            "--semantics: expected rust or paper".to_owned(),
-                        ));
-                    }
-                });
+                options.semantics = Some(semantics(&parser.value()?)?);
             }
             Arg::Long("not-atomic") => {
                 options.not_atomic = Some(NotAtomic::read(&parser.value()?.to_string_lossy())?);

@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod feed;
+mod predict;
 mod progress;
 mod stats;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use crate::trace::{self, Error, Format, Source};
+use crate::trace::{self, Error, Format, Semantics, Source};
 
 const HELP: &str = "\
 aerodrome: finds atomicity bugs in traces of concurrent programs
@@ -24,6 +25,7 @@ Usage: aerodrome <COMMAND> [OPTIONS] FILE
 
 Commands:
   check    say whether a serial order of the transactions explains the trace
+  predict  say what other schedules of the same run would show
   stats    count what is in the trace
   convert  write the trace in another format
 
@@ -91,11 +93,12 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     match parser.next()? {
         Some(Arg::Value(command)) => match command.to_str() {
             Some("check") => check::run(parser),
+            Some("predict") => predict::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, stats or convert), found `{}`",
+                "expected a command (check, predict, stats or convert), found `{}`",
                 command.display()
             ))),
         },
@@ -105,7 +108,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, stats or convert".to_owned(),
+            "expected a command: check, predict, stats or convert".to_owned(),
         )),
     }
 }
@@ -147,6 +150,17 @@ fn format(value: &OsString) -> Result<Format, Failure> {
         .to_string_lossy()
         .parse()
         .map_err(|message| Failure::Usage(format!("--format: {message}")))
+}
+
+fn semantics(value: &OsString) -> Result<Semantics, Failure> {
+    match value.to_str() {
+        Some("rust") => Ok(Semantics::Rust),
+        Some("paper") => Ok(Semantics::Paper),
+        _ => Err(Failure::Usage(format!(
+            "--semantics: expected rust or paper, found `{}`",
+            value.display()
+        ))),
+    }
 }
 
 fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Failure> {
