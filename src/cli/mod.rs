@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod feed;
+mod predict;
 mod progress;
 mod report;
 mod stats;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use crate::trace::{self, Error, Format, Source};
+use crate::trace::{self, Error, Format, Semantics, Source};
 
 const HELP: &str = "\
 aerodrome: finds atomicity bugs in traces of concurrent programs
@@ -25,6 +26,7 @@ Usage: aerodrome <COMMAND> [OPTIONS] FILE
 
 Commands:
   check    say whether a serial order of the transactions explains the trace
+  predict  say what other schedules of the same run would show
   stats    count what is in the trace
   convert  write the trace in another format
   report   show reports as text, as a page, or as SARIF
@@ -95,12 +97,13 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     match parser.next()? {
         Some(Arg::Value(command)) => match command.to_str() {
             Some("check") => check::run(parser),
+            Some("predict") => predict::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
             Some("report") => report::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, stats, convert or report), found `{}`",
+                "expected a command (check, predict, stats, convert or report), found `{}`",
                 command.display()
             ))),
         },
@@ -110,7 +113,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, stats, convert or report".to_owned(),
+            "expected a command: check, predict, stats, convert or report".to_owned(),
         )),
     }
 }
@@ -152,6 +155,17 @@ fn format(value: &OsString) -> Result<Format, Failure> {
         .to_string_lossy()
         .parse()
         .map_err(|message| Failure::Usage(format!("--format: {message}")))
+}
+
+fn semantics(value: &OsString) -> Result<Semantics, Failure> {
+    match value.to_str() {
+        Some("rust") => Ok(Semantics::Rust),
+        Some("paper") => Ok(Semantics::Paper),
+        _ => Err(Failure::Usage(format!(
+            "--semantics: expected rust or paper, found `{}`",
+            value.display()
+        ))),
+    }
 }
 
 fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Failure> {
