@@ -18,6 +18,7 @@ mod minimal;
 mod notation;
 mod order;
 mod predictor;
+pub mod reduction;
 mod replay;
 mod skeleton;
 
