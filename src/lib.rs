@@ -2,8 +2,12 @@
 
 #[cfg(feature = "trace")]
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
+#[cfg(feature = "trace")]
+pub mod lattice;
 mod mark;
 #[cfg(feature = "trace")]
 pub mod predict;
@@ -14,6 +18,7 @@ pub mod report;
 pub mod thread;
 #[cfg(feature = "trace")]
 pub mod trace;
+pub mod watch;
 
 #[cfg(feature = "check")]
 pub use collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};

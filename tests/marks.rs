@@ -2,11 +2,21 @@
 //!
 //! The file is compiled twice, as edition 2024 and, by the package in `edition_2021`, as edition 2021; warnings are errors in both.
 #![deny(warnings)]
+#![allow(
+    clippy::boxed_local,
+    clippy::mixed_attributes_style,
+    clippy::never_loop,
+    clippy::redundant_closure_call,
+    clippy::type_complexity,
+    clippy::unused_unit,
+    reason = "needless forms are there because a mark must keep them"
+)]
 
 use aerodrome::{atomic, atomic_block};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::future::Future;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -563,6 +573,50 @@ mod functions {
         assert_eq!(with_attributes(0, (1, 2)), 3);
     }
 
+    #[atomic]
+    #[track_caller]
+    fn called_from() -> u32 {
+        std::panic::Location::caller().line()
+    }
+
+    #[atomic]
+    fn r#type<I>(items: I) -> Option<<I as IntoIterator>::Item>
+    where
+        I: IntoIterator<Item: PartialOrd<<I as IntoIterator>::Item>>,
+        fn(I) -> Option<I::Item>: Fn(I) -> Option<I::Item>,
+    {
+        assert_transaction("type", line!() - 5);
+        items.into_iter().reduce(|a, b| if a > b { a } else { b })
+    }
+
+    #[test]
+    fn callers_and_raw_names_are_kept() {
+        assert_eq!(called_from(), line!());
+        assert_eq!(r#type([1, 3, 2]), Some(3));
+    }
+
+    #[test]
+    fn a_block_between_two_awaits_leaves_the_future_as_it_is() {
+        async fn stepwise(shared: &Mutex<u8>) -> Result<u8, std::num::ParseIntError> {
+            std::future::ready(()).await;
+            let first = atomic_block! {
+                let mut shared = shared.lock().unwrap();
+                *shared += "1".parse::<u8>()?;
+                *shared
+            };
+            std::future::ready(()).await;
+            Ok(first)
+        }
+        let shared = Mutex::new(1);
+        let future: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(stepwise(&shared));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert_eq!(
+            { future }.as_mut().poll(&mut context),
+            std::task::Poll::Ready(Ok(2))
+        );
+        assert_depth(0);
+    }
+
     trait Store {
         const LIMIT: usize;
         type Item: Debug;
@@ -768,6 +822,21 @@ mod macros {
     }
     methods! { Made, fn a { assert_depth(1); 1 } pub(crate) fn b { assert_depth(1); 2 } }
 
+    struct Filled;
+    macro_rules! filled {
+        ($t:ty, $($member:item)*) => {
+            #[atomic]
+            impl $t { $($member)* }
+        };
+    }
+    filled! {
+        Filled,
+        const ONE: u8 = 1;
+        fn one(&self) -> u8 { assert_depth(1); Self::ONE }
+        #[not_atomic]
+        const fn two() -> u8 { 2 }
+    }
+
     #[test]
     fn what_macros_make_can_be_marked() {
         assert_eq!(added(1, &2), 3);
@@ -775,6 +844,7 @@ mod macros {
         assert_eq!((early(true), early(false)), (None, Some(1)));
         whole();
         assert_eq!(Thing.method() + Made.a() + Made.b(), 4);
+        assert_eq!(Filled.one() + Filled::two(), 3);
         assert_depth(0);
     }
 }
@@ -791,9 +861,20 @@ mod renamed {
         1
     }
 
+    macro_rules! marked_by_macro {
+        ($name:ident) => {
+            #[aerodrome::atomic(crate = $crate::renamed::inner)]
+            fn $name() -> u8 {
+                super::assert_depth(1);
+                2
+            }
+        };
+    }
+    marked_by_macro!(other);
+
     #[aerodrome::test(crate = self::inner)]
     fn aerodrome_may_be_found_elsewhere() {
-        assert_eq!(marked(), 1);
+        assert_eq!(marked() + other(), 3);
     }
 }
 
@@ -835,10 +916,16 @@ mod tests {
     #[aerodrome::test]
     fn a_test_may_return_unit() -> () {}
 
-    #[aerodrome::test]
+    #[aerodrome::test(runs = 2)]
     #[atomic]
     fn a_test_may_be_atomic() {
         assert_transaction("a_test_may_be_atomic", line!() - 1);
+    }
+
+    #[atomic(name = "given")]
+    #[aerodrome::test]
+    fn a_test_may_be_atomic_in_either_order() {
+        assert_transaction("given", line!() - 1);
     }
 
     #[aerodrome::test]

@@ -254,10 +254,8 @@ fn mark_members(
     let mut rest = tokens.as_slice();
     let mut marked = TokenStream::new();
     while let Some(first) = rest.first() {
-        // What a macro has put in as a whole: members of its own.
         if let TokenTree::Group(inner) = first
-            && inner.delimiter() == Delimiter::None
-            && matches!(item::read(&unwrapped(inner.stream())), Kind::Function(_))
+            && item::is_whole_item(inner)
         {
             let stream = mark_members(inner.stream(), arguments, errors);
             marked.extend([group(Delimiter::None, stream, inner.span())]);
@@ -383,8 +381,22 @@ fn test_function(
         _ => false,
     };
 
+    // A transaction of the test's own belongs into each run: around them all it would be open when they are judged.
+    let (marks, kept): (Vec<_>, Vec<_>) =
+        attributes(tokens).partition(|&attribute| is_called(tokens, attribute, "atomic"));
+    let attribute_tokens = |list: &[(usize, usize)]| -> TokenStream {
+        list.iter()
+            .flat_map(|&(at, length)| tokens[at..at + length].iter().cloned())
+            .collect()
+    };
+    let head = attributes(tokens)
+        .map(|(at, length)| at + length)
+        .last()
+        .unwrap_or(0);
+
     let span = Span::call_site();
-    let mut inner = source("fn", span);
+    let mut inner = attribute_tokens(&marks);
+    inner.extend(source("fn", span));
     inner.extend([TokenTree::from(name.clone())]);
     inner.extend(signature.iter().cloned());
     inner.extend([TokenTree::from(body.clone())]);
@@ -405,7 +417,8 @@ fn test_function(
     }
 
     let mut outer = source("#[::core::prelude::v1::test]", span);
-    outer.extend(tokens[..function.signature.start].iter().cloned());
+    outer.extend(attribute_tokens(&kept));
+    outer.extend(tokens[head..function.signature.start].iter().cloned());
     outer.extend(source("()", span));
     if !returns_unit {
         outer.extend(source("->", span));

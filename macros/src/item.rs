@@ -98,6 +98,12 @@ fn head(tokens: &[TokenTree]) -> usize {
     }
 }
 
+/// Whether a group is a macro's `$item`; a `$vis` looks alike, but has nothing behind the visibility.
+pub(crate) fn is_whole_item(group: &Group) -> bool {
+    let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+    group.delimiter() == Delimiter::None && head(&tokens) < tokens.len()
+}
+
 /// Reads the item that starts the tokens.
 pub(crate) fn read(tokens: &[TokenTree]) -> Kind {
     let mut at = head(tokens);

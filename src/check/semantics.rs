@@ -45,6 +45,9 @@ struct Strand {
     written: bool,
     /// Those who work for the open transaction.
     workers: Vec<StrandId>,
+    /// The locks that the strand and its workers share, once for each of them: only the first to share a lock and the last to
+    /// let it go are seen.
+    shared: Vec<ObjectId>,
     /// What is to be known of a strand while it works for another.
     work: Option<Box<Work>>,
 }
@@ -102,6 +105,9 @@ impl Lowering {
                         emit(event);
                     }
                     Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
+                    Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
+                        self.share(event, emit);
+                    }
                     op => {
                         strand.written |= writes(op);
                         emit(event);
@@ -245,9 +251,28 @@ impl Lowering {
                     _ => {}
                 }
                 self.strand(owner).written |= writes(op);
-                emit(own);
+                self.share(own, emit);
             }
         }
+    }
+
+    /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and release.
+    fn share(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        let shared = &mut self.strand(event.strand).shared;
+        let lock = event.object();
+        let held = shared.iter().position(|&held| held == lock);
+        match (event.op, held) {
+            (Op::AcquireShared, Some(_)) => return shared.push(lock),
+            (Op::AcquireShared | Op::Downgrade, _) => shared.push(lock),
+            (Op::ReleaseShared | Op::Upgrade, Some(at)) => {
+                shared.swap_remove(at);
+                if shared.contains(&lock) {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        emit(event);
     }
 
     fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
@@ -290,6 +315,7 @@ impl Lowering {
         let it = self.strand(worker);
         it.works_for = None;
         it.written = false;
+        let block = it.block;
         let Some(work) = it.work.take() else { return };
         for held in &work.held {
             let op = if held.op == Op::Acquire {
@@ -297,11 +323,14 @@ impl Lowering {
             } else {
                 Op::ReleaseShared
             };
-            emit(Event {
-                strand: owner,
-                op,
-                ..*held
-            });
+            self.share(
+                Event {
+                    strand: owner,
+                    op,
+                    ..*held
+                },
+                emit,
+            );
         }
         emit(Event {
             strand: owner,
@@ -309,7 +338,7 @@ impl Lowering {
             site: work.site,
             op: Op::Fork,
         });
-        if let Some((block, site)) = it.block {
+        if let Some((block, site)) = block {
             emit(Event {
                 strand: worker,
                 target: block.0,
@@ -318,7 +347,7 @@ impl Lowering {
             });
         }
         for &held in &work.held {
-            emit(held);
+            self.share(held, emit);
         }
         if let Some(value) = work.value {
             emit(Event {

@@ -127,7 +127,7 @@ impl Names for Live {
                 site: SiteId::NONE,
             },
             code => BlockInfo {
-                name: code::block_of(code).name().into_owned(),
+                name: code::block_of(code).name().to_owned(),
                 site: SiteId(code | PLACE_OF_BLOCK),
             },
         }

@@ -1,7 +1,7 @@
 //! What a mark is in a checked build: the block, and the transactions it begins.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
@@ -9,9 +9,14 @@ use parking_lot::Mutex;
 use crate::record::{self, Ended};
 
 /// A block that is meant to be atomic; one static for each mark in the source.
+///
+/// Aligned so that the recorder can code its address in few bits.
 #[derive(Debug)]
+#[repr(align(8))]
 pub struct Block {
     given_name: Option<&'static str>,
+    /// The name of the function around it, once somebody has asked.
+    function_name: OnceLock<Box<str>>,
     /// The path of a type that is declared in the block, and thereby of the function around it.
     path: fn() -> &'static str,
     module: &'static str,
@@ -43,6 +48,7 @@ impl Block {
     ) -> Self {
         Block {
             given_name,
+            function_name: OnceLock::new(),
             path: std::any::type_name::<Here>,
             module,
             file,
@@ -53,11 +59,13 @@ impl Block {
     }
 
     /// What a report calls the block: the name it was given, or that of the function around it, `Account::withdraw`.
-    pub fn name(&self) -> Cow<'static, str> {
-        match self.given_name {
-            Some(name) => Cow::Borrowed(name),
-            None => Cow::Owned(function_name((self.path)(), self.module)),
-        }
+    ///
+    /// The first call may allocate.
+    pub fn name(&self) -> &str {
+        self.given_name.unwrap_or_else(|| {
+            let function_name = || function_name((self.path)(), self.module).into();
+            self.function_name.get_or_init(function_name)
+        })
     }
 }
 

@@ -152,13 +152,7 @@ fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
 }
 
 fn told<'a>(report: &'a Report, access: &'a Access) -> Group<'a> {
-    let object = words::object_label(report, access);
-    let title = format!(
-        "({}) {} {}",
-        access.number,
-        words::does(access.op, &object),
-        words::whereabouts(report, access)
-    );
+    let title = format!("({}) {}", access.number, words::told(report, access));
     let mut group = Group::with_title(Level::NOTE.secondary_title(clean(&title)));
     group = located(
         group,

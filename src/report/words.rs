@@ -82,7 +82,16 @@ pub(super) fn object_label(report: &Report, access: &Access) -> String {
     }
 }
 
-/// `in transaction ..  on thread ..`.
+/// `reads .. in transaction .. on thread ..`.
+pub(super) fn told(report: &Report, access: &Access) -> String {
+    format!(
+        "{} {}",
+        does(access.op, &object_label(report, access)),
+        whereabouts(report, access)
+    )
+}
+
+/// `in transaction .. on thread ..`.
 pub(super) fn whereabouts(report: &Report, access: &Access) -> String {
     let transaction = report.transactions.get(access.transaction);
     // Under the `rust` semantics a child can work for its parent's transaction.
@@ -110,7 +119,7 @@ fn method(update: Update) -> &'static str {
 }
 
 /// `reads it`, with the object's label for `it`.
-pub(super) fn does(op: Op, object: &str) -> String {
+pub(crate) fn does(op: Op, object: &str) -> String {
     match op {
         Op::Read => format!("reads {object}"),
         Op::Write => format!("writes {object}"),

@@ -15,7 +15,7 @@ mod wellformed;
 
 pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
-pub use rapid::{CsvReader, StdReader, StdWriter};
+pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
 pub use tables::Tables;
 pub use wellformed::{Malformed, Rule, WellFormed, describe, object_name};
@@ -156,6 +156,17 @@ impl Event {
     #[inline]
     pub fn block(&self) -> BlockId {
         BlockId(self.target)
+    }
+
+    /// An [`Op::Value`]: the strand's next write stores this.
+    #[inline]
+    pub fn of_value(strand: StrandId, value: i64) -> Event {
+        Event {
+            strand,
+            target: value as u32,
+            site: SiteId((value as u64 >> 32) as u32),
+            op: Op::Value,
+        }
     }
 
     /// The value of an [`Op::Value`].

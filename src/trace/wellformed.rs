@@ -106,7 +106,7 @@ pub fn object_name(names: &dyn Names, id: ObjectId) -> String {
 /// An event in the words of the STD format: `rel(L1) by T0`.
 pub fn describe(event: &Event, names: &dyn Names) -> String {
     let strand = names.strand(event.strand).name;
-    let operation = super::rapid::op_name(event.op);
+    let operation = super::op_name(event.op);
     let target = match event.op {
         Op::Begin | Op::End => names.block(BlockId(event.target)).name,
         Op::Fork | Op::Join => names.strand(event.other()).name,

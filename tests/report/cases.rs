@@ -484,3 +484,93 @@ pub(crate) fn hostile() -> Report {
     let last = tale.access(a, Op::Write, x, tale.at("bank.rs", TAKE));
     report(&tale.cycle(&[(a, first, middle), (b, middle, last)]), &tale)
 }
+
+/// A small interleaving with all its events, as a run has it: a withdrawal, a deposit in its middle, and a bystander.
+pub(crate) fn bank_with_window() -> Report {
+    let tale = Tale::default();
+    let x = balance(&tale);
+    let y = tale.object(
+        ObjectKind::Lock,
+        Some("limit"),
+        Some(MUTEX),
+        tale.at("bank.rs", "limit: Mutex::^new"),
+    );
+    let (alice, bob, carol) = (
+        tale.strand("alice"),
+        tale.strand("bob"),
+        tale.strand("carol"),
+    );
+    let blocks = [WITHDRAW, DEPOSIT, STATUS]
+        .map(|(name, at)| tale.begin("alice", name, tale.at("bank.rs", at)));
+    let [withdraw, deposit, status] = blocks.map(|who| who.block.unwrap().0);
+    let at = |needle| tale.at("bank.rs", needle);
+    let steps = [
+        (alice, Op::Begin, withdraw, WITHDRAW.1),
+        (alice, Op::Acquire, x.0, CHECK),
+        (alice, Op::Read, x.0, CHECK),
+        (alice, Op::Release, x.0, CHECK),
+        (carol, Op::Begin, status, STATUS.1),
+        (carol, Op::Acquire, y.0, LIMIT),
+        (carol, Op::Read, y.0, LIMIT),
+        (bob, Op::Begin, deposit, DEPOSIT.1),
+        (bob, Op::Acquire, x.0, ADD),
+        (bob, Op::Write, x.0, ADD),
+        (carol, Op::Release, y.0, LIMIT),
+        (bob, Op::Release, x.0, ADD),
+        (bob, Op::End, deposit, DEPOSIT.1),
+        (carol, Op::End, status, STATUS.1),
+        (alice, Op::Acquire, x.0, TAKE),
+        (alice, Op::Write, x.0, TAKE),
+    ];
+    let mut window = aerodrome::report::window::Window::new(1 << 20);
+    let mut accesses = Vec::new();
+    for (i, (strand, op, target, needle)) in steps.into_iter().enumerate() {
+        let (site, position) = (at(needle), i as u64 + 1);
+        window.push(
+            Event {
+                strand,
+                target,
+                site,
+                op,
+            },
+            position,
+        );
+        if matches!(op, Op::Read | Op::Write) && target == x.0 {
+            let object = Some(ObjectId(target));
+            accesses.push(aerodrome::check::Access {
+                position,
+                strand,
+                op,
+                object,
+                site,
+            });
+        }
+    }
+    let [first, middle, last] = accesses[..] else {
+        unreachable!("three accesses of the balance")
+    };
+    let [a, mut b, _] = blocks;
+    b.strand = bob;
+    let mut violation = tale.cycle(&[(a, first, middle), (b, middle, last)]);
+    violation.transactions[0].begin = Some(1);
+    violation.transactions[1].begin = Some(8);
+    let frame = |function: &str, line| Frame {
+        function: function.into(),
+        place: Some(Place::Source {
+            file: "tests/report/fixtures/bank.rs".into(),
+            line,
+            column: 9,
+        }),
+    };
+    let stack = vec![
+        frame("bank::Account::withdraw", 9),
+        frame("bank::tests::two_clerks::{{closure}}", 43),
+    ];
+    let extras = Extras {
+        window: Some(&window),
+        backtraces: vec![(first.position, stack)],
+        test: Some("bank::tests::two_clerks".into()),
+        ..Extras::default()
+    };
+    report_with(&violation, &tale, &extras)
+}

@@ -2,7 +2,9 @@
 #![cfg(feature = "trace")]
 
 mod cases;
+mod html;
 mod json;
+mod sarif;
 mod tale;
 mod text;
 mod window;

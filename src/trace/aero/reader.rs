@@ -428,10 +428,8 @@ impl<R: Read> AeroReader<R> {
         match what {
             super::DEFINE_STRAND => {
                 let info = StrandInfo { name: text(body)? };
-                if !new && self.tables.strand(StrandId(number)) != info {
-                    if pending {
-                        return Ok(false);
-                    }
+                if !new && pending && self.tables.strand(StrandId(number)) != info {
+                    return Ok(false);
                 }
                 self.tables.define_strand(StrandId(number), &info);
             }

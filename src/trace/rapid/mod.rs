@@ -66,7 +66,7 @@ mod reader;
 mod writer;
 
 pub use csv::CsvReader;
-pub(crate) use ops::name as op_name;
+pub use ops::name as op_name;
 pub use reader::StdReader;
 pub use writer::StdWriter;
 

@@ -69,8 +69,8 @@ pub(super) fn parse_csv(name: &[u8]) -> Option<(Op, Argument)> {
     }
 }
 
-/// The name that [`parse`] knows the operation by. A retirement's depends on what retires: see [`Argument`].
-pub(crate) fn name(op: Op) -> &'static str {
+/// An operation's name in the STD format. A lock's retirement is told apart there as `retire.lock`.
+pub fn name(op: Op) -> &'static str {
     match op {
         Op::Read => "r",
         Op::Write => "w",

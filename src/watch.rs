@@ -1,0 +1,1 @@
+//! Variables that properties speak of.
