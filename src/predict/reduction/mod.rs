@@ -482,11 +482,14 @@ impl Online {
     }
 }
 
+/// What makes two hints the same: block, the two sites and operations, and the movers.
+type Key = (Option<BlockId>, [SiteId; 2], [Op; 2], String);
+
 /// The hints, each once.
 #[derive(Debug, Default)]
 struct Findings {
     found: Vec<Prediction>,
-    known: Map<(Option<BlockId>, SiteId, SiteId, Op, Op, String), usize>,
+    known: Map<Key, usize>,
 }
 
 impl Findings {
@@ -499,14 +502,8 @@ impl Findings {
         now: &Context,
     ) {
         let [commit, broken] = places;
-        let key = (
-            transaction.block,
-            commit.0.site,
-            broken.0.site,
-            commit.0.op,
-            broken.0.op,
-            movers.to_string(),
-        );
+        let (sites, ops) = ([commit.0.site, broken.0.site], [commit.0.op, broken.0.op]);
+        let key = (transaction.block, sites, ops, movers.to_string());
         if let Some(&at) = self.known.get(&key) {
             self.found[at].count += count;
             return;
