@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod feed;
+mod lattice;
 mod progress;
 mod stats;
 
@@ -24,6 +25,7 @@ Usage: aerodrome <COMMAND> [OPTIONS] FILE
 
 Commands:
   check    say whether a serial order of the transactions explains the trace
+  lattice  check a property on every run that is consistent with the trace
   stats    count what is in the trace
   convert  write the trace in another format
 
@@ -43,6 +45,8 @@ enum Verdict {
 enum Failure {
     Usage(String),
     Trace(Error),
+    /// The property cannot be decided on this trace.
+    Property(String, Box<crate::lattice::Error>),
     Output(String, io::Error),
 }
 
@@ -53,6 +57,7 @@ impl fmt::Display for Failure {
                 write!(f, "{message}\n`aerodrome --help` says how it is used")
             }
             Failure::Trace(error) => write!(f, "{error}"),
+            Failure::Property(file, error) => write!(f, "{file}: {error}"),
             Failure::Output(file, error) => write!(f, "{file}: {error}"),
         }
     }
@@ -91,11 +96,12 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     match parser.next()? {
         Some(Arg::Value(command)) => match command.to_str() {
             Some("check") => check::run(parser),
+            Some("lattice") => lattice::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, stats or convert), found `{}`",
+                "expected a command (check, lattice, stats or convert), found `{}`",
                 command.display()
             ))),
         },
@@ -105,7 +111,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, stats or convert".to_owned(),
+            "expected a command: check, lattice, stats or convert".to_owned(),
         )),
     }
 }
