@@ -8,17 +8,25 @@
 //! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
+pub mod blocks;
 mod deadlock;
+mod forecast;
 mod hash;
 mod ledger;
 mod locks;
 mod minimal;
+#[cfg(test)]
+mod notation;
 mod order;
 mod predictor;
 mod replay;
 mod skeleton;
 
 pub use deadlock::Deadlocks;
+pub use forecast::{
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
+};
 pub use hash::{Map, Mix, Set};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
@@ -29,9 +37,11 @@ pub use skeleton::{Sandwich, Skeleton, Unrealised};
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, ObjectId, Op, StrandId};
+use serde::Serialize;
 
 /// Which analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AnalysisKind {
     /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
     Minimal,
@@ -64,7 +74,8 @@ impl AnalysisKind {
 }
 
 /// How much a prediction claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
     Predicted,
