@@ -25,11 +25,46 @@ use std::sync::atomic::{self, Ordering};
 mod checked;
 #[cfg(not(all(feature = "check", not(loom))))]
 mod plain;
+#[cfg(all(feature = "check", not(loom)))]
+mod property;
 
 #[cfg(all(feature = "check", not(loom)))]
 use checked::{Did, Track};
 #[cfg(not(all(feature = "check", not(loom))))]
 use plain::{Did, Track};
+
+#[cfg(not(all(feature = "check", not(loom))))]
+pub use plain::{PropertyGuard, property};
+#[cfg(all(feature = "check", not(loom)))]
+pub use property::{PropertyGuard, property};
+
+/// Checks a property of [`Watched`](crate::watch::Watched) variables, from here to the end of the block it stands in, on every run that is
+/// consistent with the one that is observed. Without the feature `check` it does nothing.
+///
+/// Threads count that the current thread's family has; join them before the block ends.
+///
+/// ```
+/// use aerodrome::{thread, watch::Watched};
+///
+/// static OPEN: Watched<i32> = Watched::<i32>::new("open", 0);
+///
+/// aerodrome::property!("open >= 0 && open <= 2");
+/// thread::scope(|s| {
+///     s.spawn(|| OPEN.fetch_add(1));
+///     s.spawn(|| OPEN.fetch_add(1));
+/// });
+/// ```
+///
+/// # Panics
+///
+/// Where the property is malformed, at once; at the end of the block where a consistent run breaks the property, or where it names a
+/// variable that does not exist.
+#[macro_export]
+macro_rules! property {
+    ($text:expr) => {
+        let _property = $crate::watch::property($text);
+    };
+}
 
 mod sealed {
     /// A type that can be watched, and the atomic that holds it.
@@ -204,7 +239,9 @@ impl<T: Value> Watched<T> {
 impl<T: Value> fmt::Debug for Watched<T> {
     /// The value; looking at it so is not recorded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Watched").field(&T::load(&self.value)).finish()
+        f.debug_tuple("Watched")
+            .field(&T::load(&self.value))
+            .finish()
     }
 }
 

@@ -98,7 +98,10 @@ fn json_has_counts_and_runs() {
     let output = lattice(&["--property", PROPERTY, "--json", "--runs", "1"], FLIGHT);
     assert_eq!(output.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&json["runs"], &json["violating_runs"], &json["states"]), (&3.into(), &2.into(), &6.into()));
+    assert_eq!(
+        (&json["runs"], &json["violating_runs"], &json["states"]),
+        (&3.into(), &2.into(), &6.into())
+    );
     assert_eq!(json["counterexamples"].as_array().unwrap().len(), 1);
 }
 
@@ -107,8 +110,14 @@ fn dot_draws_the_lattice() {
     let output = lattice(&["--property", PROPERTY, "--dot"], FLIGHT);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("digraph lattice {\n") && text.ends_with("}\n"), "{text}");
-    assert!(text.contains("s0 -> s2 [label=\"watch: radio = 0\", color=red];"), "{text}");
+    assert!(
+        text.starts_with("digraph lattice {\n") && text.ends_with("}\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("s0 -> s2 [label=\"watch: radio = 0\", color=red];"),
+        "{text}"
+    );
 }
 
 #[test]

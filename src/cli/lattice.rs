@@ -62,10 +62,14 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
     }
     let Some(property) = property else {
-        return Err(Failure::Usage("expected --property FORMULA, found none".to_owned()));
+        return Err(Failure::Usage(
+            "expected --property FORMULA, found none".to_owned(),
+        ));
     };
-    let property: Property =
-        property.to_string_lossy().parse().map_err(|error| Failure::Usage(format!("--property: {error}")))?;
+    let property: Property = property
+        .to_string_lossy()
+        .parse()
+        .map_err(|error| Failure::Usage(format!("--property: {error}")))?;
     let [file] = files(given, ["FILE"])?;
     if output == Output::Dot {
         limits.graph = DRAWN_STATES;
@@ -73,16 +77,23 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     let mut source = open(&file, forced)?;
     let mut lattice = Lattice::new(property, limits);
     let mut failure = None;
-    feed(source.as_mut(), None, Progress::new(&file), |_, counts, position, names| {
-        let Some(event) = counts else { return ControlFlow::Continue(()) };
-        match lattice.step(&event, position, names) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
+    feed(
+        source.as_mut(),
+        None,
+        Progress::new(&file),
+        |_, counts, position, names| {
+            let Some(event) = counts else {
+                return ControlFlow::Continue(());
+            };
+            match lattice.step(&event, position, names) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
             }
-        }
-    })?;
+        },
+    )?;
     let outcome = match failure {
         Some(error) => Err(error),
         None => lattice.finish(),
@@ -97,7 +108,11 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
             graph.dot(&outcome.property, &outcome.variables, names)
         }
     })?;
-    Ok(if outcome.holds() { Verdict::Clean } else { Verdict::Violation })
+    Ok(if outcome.holds() {
+        Verdict::Clean
+    } else {
+        Verdict::Violation
+    })
 }
 
 fn number(option: &str, value: &OsString) -> Result<usize, Failure> {
@@ -106,5 +121,9 @@ fn number(option: &str, value: &OsString) -> Result<usize, Failure> {
         .parse()
         .ok()
         .filter(|number| *number > 0)
-        .ok_or_else(|| Failure::Usage(format!("{option}: expected a number from 1, found `{value}`")))
+        .ok_or_else(|| {
+            Failure::Usage(format!(
+                "{option}: expected a number from 1, found `{value}`"
+            ))
+        })
 }

@@ -56,12 +56,21 @@ pub(super) struct Track {
 impl Track {
     #[track_caller]
     pub(super) const fn new(name: &'static str, type_name: fn() -> &'static str) -> Track {
-        Track { object: Object::atomic(type_name), name, created: Location::caller(), state: AtomicU8::new(UNBORN) }
+        Track {
+            object: Object::atomic(type_name),
+            name,
+            created: Location::caller(),
+            state: AtomicU8::new(UNBORN),
+        }
     }
 
     #[inline]
     #[track_caller]
-    pub(super) fn read<R>(&self, load: impl Fn() -> R, recorded: impl Fn() -> Result<i64, String>) -> R {
+    pub(super) fn read<R>(
+        &self,
+        load: impl Fn() -> R,
+        recorded: impl Fn() -> Result<i64, String>,
+    ) -> R {
         match self.pen(&recorded) {
             Some(pen) => pen.load(&self.object, Location::caller(), load),
             None => load(),
@@ -76,12 +85,20 @@ impl Track {
         recorded: impl Fn() -> Result<i64, String>,
         operate: impl FnOnce() -> (R, Did),
     ) -> R {
-        let Some(pen) = self.pen(&recorded) else { return operate().0 };
+        let Some(pen) = self.pen(&recorded) else {
+            return operate().0;
+        };
         let mut value = None;
         let result = pen.watched(&self.object, Location::caller(), || {
             let (result, did) = operate();
             value = (did != Did::Read).then(&recorded);
-            (result, did.what(), value.as_ref().and_then(|value| value.as_ref().ok().copied()))
+            (
+                result,
+                did.what(),
+                value
+                    .as_ref()
+                    .and_then(|value| value.as_ref().ok().copied()),
+            )
         });
         self.fits(value);
         result
@@ -104,7 +121,9 @@ impl Track {
     #[inline(never)]
     #[track_caller]
     fn birth(&self, pen: Pen, recorded: &impl Fn() -> Result<i64, String>) {
-        let mine = self.state.compare_exchange(UNBORN, BEING_BORN, Ordering::Acquire, Ordering::Acquire);
+        let mine =
+            self.state
+                .compare_exchange(UNBORN, BEING_BORN, Ordering::Acquire, Ordering::Acquire);
         if mine.is_err() {
             // What is held back must not wait with us.
             pen.flush_held();
@@ -130,7 +149,11 @@ impl Track {
     #[track_caller]
     fn fits(&self, value: Option<Result<i64, String>>) {
         if let Some(Err(value)) = value {
-            panic!("`{}` became {value}: expected a value of i64, which is at most {}", self.name, i64::MAX);
+            panic!(
+                "`{}` became {value}: expected a value of i64, which is at most {}",
+                self.name,
+                i64::MAX
+            );
         }
     }
 }
