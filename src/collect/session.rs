@@ -112,6 +112,7 @@ impl Session {
 
     /// What a family was asked for.
     pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+        self.checker.forget_scope(family);
         self.families
             .remove(&family)
             .map_or_else(Vec::new, |family| family.reports)
@@ -240,6 +241,7 @@ impl Sink for Session {
             .get(event.strand.0 as usize)
             .copied()
             .unwrap_or(0);
+        self.checker.enter_scope(family);
         if self.properties.event(&event, position, family, &self.live)
             && let Some(violation) = self.checker.step(event, position, &self.live)
         {
@@ -266,6 +268,7 @@ impl Sink for Session {
             family.first = None;
             if family.reports.is_empty() && !family.collecting {
                 self.families.remove(&number);
+                self.checker.forget_scope(number);
             }
         }
     }

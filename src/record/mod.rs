@@ -106,7 +106,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
-        untracked(|| collect::deliver(strand.family.get()));
+        collect::deliver(strand.family.get());
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
@@ -137,15 +137,24 @@ fn register() -> Option<Pen> {
     Some(Pen(unsafe { strand.as_ref() }))
 }
 
+/// While this lives, nothing that the thread does is recorded.
+pub(crate) struct Untracked(*const Strand);
+
+impl Untracked {
+    pub(crate) fn new() -> Self {
+        Self(CURRENT.replace(UNTRACKED))
+    }
+}
+
+impl Drop for Untracked {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Runs `f` without recording what it does.
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*const Strand);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let _restore = Restore(CURRENT.replace(UNTRACKED));
+    let _untracked = Untracked::new();
     f()
 }
 

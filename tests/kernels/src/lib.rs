@@ -8,7 +8,3 @@ pub mod with_std {
     include!(concat!(env!("OUT_DIR"), "/with_std.rs"));
 }
 
-/// With parking_lot's.
-pub mod with_parking_lot {
-    include!(concat!(env!("OUT_DIR"), "/with_parking_lot.rs"));
-}

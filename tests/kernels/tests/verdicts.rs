@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use aerodrome_kernels::{with_parking_lot, with_std};
+use aerodrome_kernels::with_std;
 
 type Kernels = &'static [(&'static str, &'static str, fn())];
 
@@ -59,10 +59,6 @@ fn kernels_with_std_locks_get_their_verdicts() {
     check_under_rust(with_std::ALL);
 }
 
-#[test]
-fn kernels_with_parking_lot_locks_get_their_verdicts() {
-    check_under_rust(with_parking_lot::ALL);
-}
 
 /// The semantics is a process's, so these run in a process of their own.
 fn run_alone(test: &str) {
