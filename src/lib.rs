@@ -4,25 +4,32 @@
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
 mod collect;
+pub mod hint;
 #[cfg(feature = "trace")]
 pub mod lattice;
 mod mark;
+mod name;
+#[cfg(feature = "trace")]
+pub mod predict;
 #[cfg(feature = "check")]
 mod record;
 #[cfg(feature = "trace")]
 pub mod report;
+pub mod sync;
 pub mod thread;
-#[cfg(feature = "trace")]
-pub mod predict;
 #[cfg(feature = "trace")]
 pub mod trace;
 pub mod watch;
 
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
 pub use collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
+pub use hint::restart;
 pub use mark::{atomic, not_atomic, test};
+#[cfg(all(feature = "check", not(loom)))]
+pub use name::Tracked;
+pub use name::name;
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
