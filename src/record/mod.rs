@@ -11,6 +11,7 @@
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
+mod done;
 pub(crate) mod names;
 mod object;
 pub(crate) mod pool;
@@ -25,8 +26,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::Clock;
+pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::section::{Exclusive, Shared};
+#[cfg(feature = "parking_lot")]
+pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
 use self::strand::{Held, SEEN, Seen};
 use crate::collect;
