@@ -15,9 +15,9 @@
 pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
 
 #[cfg(all(feature = "check", not(loom)))]
-pub use self::tracked::{Tracked, name};
-#[cfg(all(feature = "check", not(loom)))]
 pub(crate) use self::tracked::{Sealed, record};
+#[cfg(all(feature = "check", not(loom)))]
+pub use self::tracked::{Tracked, name};
 
 #[cfg(all(feature = "check", not(loom)))]
 mod tracked {
