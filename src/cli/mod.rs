@@ -7,6 +7,7 @@ mod convert;
 mod feed;
 mod predict;
 mod progress;
+mod report;
 mod stats;
 
 use std::ffi::OsString;
@@ -28,6 +29,7 @@ Commands:
   predict  say what other schedules of the same run would show
   stats    count what is in the trace
   convert  write the trace in another format
+  report   show reports as text, as a page, or as SARIF
 
 `aerodrome COMMAND --help` says more. FILE is a trace (.std, .csv, .aero), `-` standard input.
 Exit code: 0 all is well, 1 a violation was found, 2 the input or the usage is wrong.
@@ -46,6 +48,7 @@ enum Failure {
     Usage(String),
     Trace(Error),
     Output(String, io::Error),
+    Report(String, crate::report::json::Error),
 }
 
 impl fmt::Display for Failure {
@@ -56,6 +59,7 @@ impl fmt::Display for Failure {
             }
             Failure::Trace(error) => write!(f, "{error}"),
             Failure::Output(file, error) => write!(f, "{file}: {error}"),
+            Failure::Report(file, error) => write!(f, "{file}: {error}"),
         }
     }
 }
@@ -96,9 +100,10 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
             Some("predict") => predict::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
+            Some("report") => report::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, predict, stats or convert), found `{}`",
+                "expected a command (check, predict, stats, convert or report), found `{}`",
                 command.display()
             ))),
         },
@@ -108,7 +113,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, predict, stats or convert".to_owned(),
+            "expected a command: check, predict, stats, convert or report".to_owned(),
         )),
     }
 }

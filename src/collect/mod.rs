@@ -211,7 +211,7 @@ pub(crate) fn joined() {
         record::name_current_strand();
         settle();
         if let Some((_, family)) = record::current() {
-            record::untracked(|| deliver(family));
+            deliver(family);
         }
     }
 }
@@ -223,6 +223,7 @@ pub(crate) fn joined() {
 /// With the reports, as the settings demand.
 #[track_caller]
 pub(crate) fn deliver(family: u32) {
+    let _untracked = record::Untracked::new();
     let told = with(|collector| {
         (
             collector.session.take(family),

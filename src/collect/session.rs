@@ -108,6 +108,7 @@ impl Session {
 
     /// What a family was asked for.
     pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+        self.checker.forget_scope(family);
         self.families
             .remove(&family)
             .map_or_else(Vec::new, |family| family.reports)
@@ -217,6 +218,7 @@ impl Sink for Session {
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
+        self.checker.enter_scope(self.family_of.get(event.strand.0 as usize).copied().unwrap_or(0));
         if let Some(violation) = self.checker.step(event, position, &self.live) {
             self.report(&violation);
         }
@@ -241,6 +243,7 @@ impl Sink for Session {
             family.first = None;
             if family.reports.is_empty() && !family.collecting {
                 self.families.remove(&number);
+                self.checker.forget_scope(number);
             }
         }
     }

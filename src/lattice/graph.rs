@@ -181,28 +181,23 @@ impl GraphBuilder {
         for &(from, to, event, observed) in &self.steps {
             let ((source, was_broken), (target, broken)) = (self.nodes[from], self.nodes[to]);
             self.graph.states[target].violating |= broken && !was_broken;
-            let known = self
-                .graph
-                .edges
-                .iter()
-                .rposition(|edge| edge.from == source && edge.to == target);
-            match known {
-                Some(at) => {
-                    self.graph.edges[at].observed |= observed;
-                    self.graph.edges[at].violating |= doomed[to];
-                }
-                None => {
-                    let edge = GraphEdge {
-                        from: source,
-                        to: target,
-                        event,
-                        observed,
-                        violating: doomed[to],
-                    };
-                    self.graph.edges.push(edge);
-                }
-            }
+            let edge = GraphEdge {
+                from: source,
+                to: target,
+                event,
+                observed,
+                violating: doomed[to],
+            };
+            self.graph.edges.push(edge);
         }
+        // Steps of different monitor states between the same states are one step of the lattice.
+        self.graph.edges.sort_by_key(|edge| (edge.from, edge.to));
+        self.graph.edges.dedup_by(|next, kept| {
+            let same = (next.from, next.to) == (kept.from, kept.to);
+            kept.observed |= same && next.observed;
+            kept.violating |= same && next.violating;
+            same
+        });
         if let Some((state, true)) = self.nodes.first().copied() {
             self.graph.states[state].violating = true;
         }

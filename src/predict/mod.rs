@@ -8,12 +8,15 @@
 //! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
+pub mod blocks;
 mod deadlock;
 mod forecast;
 mod hash;
 mod ledger;
 mod locks;
 mod minimal;
+#[cfg(test)]
+mod notation;
 mod order;
 mod predictor;
 mod replay;

@@ -102,8 +102,9 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: a begin and an acquire that were held back, an object's definition, and its own.
-pub(crate) const RESERVE: u32 = 4;
+/// The most records that one operation writes: a begin and an acquire that were held back, an object's definition, and its own, of which the
+/// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
+pub(crate) const RESERVE: u32 = 8;
 
 /// An operation may start while the length is at most this: afterwards there is still room for a begin and an acquire that are held back,
 /// so that they can be published before the strand waits for another chunk.

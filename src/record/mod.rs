@@ -15,6 +15,7 @@ pub(crate) mod names;
 mod object;
 pub(crate) mod pool;
 mod prim;
+mod section;
 mod strand;
 
 use std::cell::Cell;
@@ -23,8 +24,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
-use self::clock::{Clock, Moment};
-pub(crate) use self::object::{Object, Order, Touched};
+use self::clock::Clock;
+pub(crate) use self::object::{Object, Order};
+pub(crate) use self::section::{Exclusive, Shared};
 pub(crate) use self::strand::Strand;
 use self::strand::{Held, SEEN, Seen};
 use crate::collect;
@@ -104,7 +106,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
-        untracked(|| collect::deliver(strand.family.get()));
+        collect::deliver(strand.family.get());
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
@@ -135,15 +137,24 @@ fn register() -> Option<Pen> {
     Some(Pen(unsafe { strand.as_ref() }))
 }
 
+/// While this lives, nothing that the thread does is recorded.
+pub(crate) struct Untracked(*const Strand);
+
+impl Untracked {
+    pub(crate) fn new() -> Self {
+        Self(CURRENT.replace(UNTRACKED))
+    }
+}
+
+impl Drop for Untracked {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Runs `f` without recording what it does.
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*const Strand);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let _restore = Restore(CURRENT.replace(UNTRACKED));
+    let _untracked = Untracked::new();
     f()
 }
 
@@ -473,7 +484,8 @@ impl Pen {
         self.push(what, id, object.order.draw_shared(), code::site(site));
     }
 
-    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did.
+    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did. It must not
+    /// record anything itself.
     #[inline]
     pub(crate) fn atomic<R>(
         self,
@@ -481,10 +493,33 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, What),
     ) -> R {
+        self.attempt(object, site, || {
+            let (result, what) = operate();
+            (result, Attempt::Did(what))
+        })
+    }
+
+    /// Like [`atomic`](Self::atomic), for an operation that may fail.
+    #[inline]
+    pub(crate) fn attempt<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, Attempt),
+    ) -> R {
         let id = self.identify(object);
         let slot = &self.0.seen[id as usize % SEEN];
         let mut turn = object.order.enter();
-        let (result, what) = operate();
+        let (result, attempt) = operate();
+        let what = match attempt {
+            Attempt::Did(what) => what,
+            Attempt::Failed => {
+                // Before the read: it belongs to the next try.
+                self.restart();
+                What::Read
+            }
+            Attempt::Nothing => return result,
+        };
         let epoch = self.epoch();
         if let Some(seen) = slot.get()
             && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
@@ -657,6 +692,17 @@ impl Pen {
         let id = self.identify(object);
         self.push(What::Name, id, 0, name);
     }
+}
+
+/// What became of an operation on an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// It was done.
+    Did(What),
+    /// It failed, and the value was read: the strand will try again.
+    Failed,
+    /// It did nothing that anybody needs to know.
+    Nothing,
 }
 
 /// Whether an access of the kind `earlier` makes a later one, with nobody's access in between, redundant.

@@ -1,24 +1,44 @@
-//! The names that the program gives to objects.
+//! The names that the program has given to objects. A record has room for a number only.
 
+use std::collections::HashMap;
+
+use once_cell::sync::Lazy;
 use parking_lot::Mutex;
 
-static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-/// Keeps a name; its number. The same name has one number.
-pub(crate) fn keep(name: &str) -> u32 {
-    let mut names = NAMES.lock();
-    let known = names.iter().position(|known| known == name);
-    known.unwrap_or_else(|| {
-        names.push(name.to_owned());
-        names.len() - 1
-    }) as u32
+#[derive(Default)]
+struct Table {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
 }
 
-/// The name of a number.
+static TABLE: Lazy<Mutex<Table>> = Lazy::new(Mutex::default);
+
+/// The number of a name.
+pub(crate) fn number(name: &str) -> u32 {
+    let mut table = TABLE.lock();
+    if let Some(&number) = table.numbers.get(name) {
+        return number;
+    }
+    let number = table.names.len() as u32;
+    table.names.push(name.to_owned());
+    table.numbers.insert(name.to_owned(), number);
+    number
+}
+
+/// The name behind a number.
 pub(crate) fn get(number: u32) -> String {
-    NAMES
-        .lock()
-        .get(number as usize)
-        .cloned()
-        .unwrap_or_default()
+    TABLE.lock().names[number as usize].clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number() {
+        let (a, b) = (number("a table test"), number("another table test"));
+        assert_ne!(a, b);
+        assert_eq!(number("a table test"), a);
+        assert_eq!(get(b), "another table test");
+    }
 }

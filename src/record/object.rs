@@ -85,12 +85,16 @@ impl Object<Tickets> {
     }
 }
 
-#[cfg(not(loom))]
 impl Object<Clock> {
     /// For an atomic.
     #[track_caller]
     pub(crate) const fn atomic(type_name: TypeName) -> Self {
-        let kind = ObjectKind::Variable;
+        Self::clocked(ObjectKind::Variable, type_name)
+    }
+
+    /// For what changes as one with its tickets.
+    #[track_caller]
+    pub(crate) const fn clocked(kind: ObjectKind, type_name: TypeName) -> Self {
         Self {
             id: AtomicU32::new(0),
             kind,
@@ -109,37 +113,6 @@ impl<O: Order> Drop for Object<O> {
             && let Some(pen) = quiet_pen()
         {
             pen.retire(id, self.order.last());
-        }
-    }
-}
-
-/// What a guard remembers of what it has recorded: the epoch in which its content was last read, and last written.
-#[derive(Debug, Default)]
-pub(crate) struct Touched {
-    read: std::sync::atomic::AtomicU64,
-    write: std::sync::atomic::AtomicU64,
-}
-
-impl Touched {
-    /// The guard's content is read.
-    #[inline]
-    pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
-        let Some(pen) = quiet_pen() else { return };
-        let epoch = pen.epoch();
-        if self.read.load(Ordering::Relaxed) != epoch && self.write.load(Ordering::Relaxed) != epoch
-        {
-            pen.guard_read(object, site);
-            self.read.store(pen.epoch(), Ordering::Relaxed);
-        }
-    }
-
-    /// The guard's content is about to be written.
-    #[inline]
-    pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
-        let Some(pen) = quiet_pen() else { return };
-        if self.write.load(Ordering::Relaxed) != pen.epoch() {
-            pen.guard_write(object, site);
-            self.write.store(pen.epoch(), Ordering::Relaxed);
         }
     }
 }

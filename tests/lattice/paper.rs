@@ -143,10 +143,10 @@ digraph lattice {
   s0 -> s1 [label=\"T1: approved = 1\", style=bold, color=red];
   s0 -> s2 [label=\"T2: radio = 0\", color=red];
   s1 -> s3 [label=\"T1: landing = 1\", style=bold];
-  s2 -> s4 [label=\"T1: approved = 1\", color=red];
   s1 -> s4 [label=\"T2: radio = 0\", color=red];
-  s4 -> s5 [label=\"T1: landing = 1\", color=red];
+  s2 -> s4 [label=\"T1: approved = 1\", color=red];
   s3 -> s5 [label=\"T2: radio = 0\", style=bold];
+  s4 -> s5 [label=\"T1: landing = 1\", color=red];
 }
 ";
     assert_eq!(

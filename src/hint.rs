@@ -1,0 +1,48 @@
+//! `std::hint`, tracked: [`spin_loop`] says that what was read so far will be read again.
+
+pub use std::hint::{
+    assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
+};
+
+#[cfg(not(all(feature = "check", not(loom))))]
+pub use std::hint::spin_loop;
+
+/// As std's. A transaction that has written nothing yet starts anew: see [`restart`](crate::restart).
+#[cfg(all(feature = "check", not(loom)))]
+#[inline]
+#[track_caller]
+pub fn spin_loop() {
+    restart();
+    std::hint::spin_loop();
+}
+
+/// Says that what the current atomic block has read so far does not count, because it is about to be read again: for double-checked and
+/// validated reads.
+///
+/// A block that has already written something goes on as it was. Outside of atomic blocks, and in a build without checking, nothing happens.
+///
+/// ```
+/// use aerodrome::sync::atomic::{AtomicU32, Ordering};
+///
+/// // A sequence lock's reader: an odd or changed version means that the value cannot be trusted.
+/// fn read(version: &AtomicU32, value: &AtomicU32) -> u32 {
+///     loop {
+///         let before = version.load(Ordering::Acquire);
+///         let read = value.load(Ordering::Acquire);
+///         if before % 2 == 0 && version.load(Ordering::Acquire) == before {
+///             return read;
+///         }
+///         aerodrome::restart();
+///     }
+/// }
+///
+/// assert_eq!(read(&AtomicU32::new(2), &AtomicU32::new(7)), 7);
+/// ```
+#[inline]
+#[track_caller]
+pub fn restart() {
+    #[cfg(all(feature = "check", not(loom)))]
+    if let Some(pen) = crate::record::pen() {
+        pen.restart();
+    }
+}

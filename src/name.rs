@@ -1,0 +1,86 @@
+//! Names for tracked things.
+
+/// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by.
+///
+/// In a build without checking this does nothing, and takes anything.
+///
+/// ```
+/// use aerodrome::sync::Mutex;
+///
+/// let balance = Mutex::new(10);
+/// aerodrome::name(&balance, "balance");
+/// ```
+#[cfg(not(all(feature = "check", not(loom))))]
+#[inline(always)]
+pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
+
+#[cfg(all(feature = "check", not(loom)))]
+pub(crate) use self::tracked::{Sealed, record};
+#[cfg(all(feature = "check", not(loom)))]
+pub use self::tracked::{Tracked, name};
+
+#[cfg(all(feature = "check", not(loom)))]
+mod tracked {
+    use crate::record::{Object, Order, names, quiet_pen, untracked};
+    use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
+
+    /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by.
+    ///
+    /// In a build without checking this does nothing, and takes anything. A name is kept for as long as the process runs.
+    ///
+    /// ```
+    /// use aerodrome::sync::Mutex;
+    ///
+    /// let balance = Mutex::new(10);
+    /// aerodrome::name(&balance, "balance");
+    /// ```
+    pub fn name<T: Tracked + ?Sized>(object: &T, name: &str) {
+        if quiet_pen().is_some() {
+            object.record_name(untracked(|| names::number(name)));
+        }
+    }
+
+    /// What is tracked, and so can have a [name](name()).
+    pub trait Tracked: Sealed {}
+
+    /// Keeps [`Tracked`] ours.
+    pub trait Sealed {
+        #[doc(hidden)]
+        fn record_name(&self, number: u32);
+    }
+
+    /// Records that an object has a name.
+    pub(crate) fn record<O: Order>(object: &Object<O>, number: u32) {
+        if let Some(pen) = quiet_pen() {
+            pen.name(object, number);
+        }
+    }
+
+    /// `[generics] type: its objects`.
+    macro_rules! tracked {
+        ($([$($generics:tt)*] $Type:ty: |$this:ident| $($object:expr),*;)*) => {$(
+            impl<$($generics)*> Tracked for $Type {}
+
+            impl<$($generics)*> Sealed for $Type {
+                fn record_name(&self, number: u32) {
+                    let ($this, _) = (self, number);
+                    $(record($object, number);)*
+                }
+            }
+        )*};
+    }
+
+    tracked! {
+        [T: ?Sized] Mutex<T>: |this| &this.object;
+        [T: ?Sized] RwLock<T>: |this| &this.object;
+        [] Barrier: |this| &this.signals[0], &this.signals[1];
+        [] Once: |this| &this.object;
+        [T] OnceLock<T>: |this| &this.object;
+        [T, F] LazyLock<T, F>: |this| &this.object;
+        [T] mpsc::Sender<T>: |this| &this.channel;
+        [T] mpsc::SyncSender<T>: |this| &this.channel;
+        [T] mpsc::Receiver<T>: |this| &this.channel;
+        // Its waits are its mutex's events: it has none of its own to be named in.
+        [] Condvar: |_this|;
+    }
+}

@@ -1,0 +1,112 @@
+//! What all tracked atomics share: std's atomic beside its clock, and the four ways to touch it.
+
+use std::panic::Location;
+
+use crate::record::clock::Clock;
+use crate::record::code::TypeName;
+use crate::record::{self, Attempt, Object, What};
+
+/// An atomic `A` of std and its record.
+pub(crate) struct Core<A> {
+    pub(crate) object: Object<Clock>,
+    pub(super) inner: A,
+}
+
+impl<A> Core<A> {
+    #[track_caller]
+    pub(super) const fn new(inner: A, type_name: TypeName) -> Self {
+        Self {
+            object: Object::atomic(type_name),
+            inner,
+        }
+    }
+
+    /// A read. Costs no shared write where this strand has read this very value in this transaction.
+    #[inline]
+    #[track_caller]
+    pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
+        match record::pen() {
+            Some(pen) => pen.load(&self.object, Location::caller(), || load(&self.inner)),
+            None => load(&self.inner),
+        }
+    }
+
+    /// An operation that always does the same: a write, a read and a write, an update.
+    #[inline]
+    #[track_caller]
+    pub(super) fn operate<R>(&self, what: What, operation: impl FnOnce(&A) -> R) -> R {
+        match record::pen() {
+            Some(pen) => pen.atomic(&self.object, Location::caller(), || {
+                (operation(&self.inner), what)
+            }),
+            None => operation(&self.inner),
+        }
+    }
+
+    /// A compare and exchange: a read and a write, or a failed try.
+    #[inline]
+    #[track_caller]
+    pub(super) fn exchange<R>(&self, operation: impl FnOnce(&A) -> Result<R, R>) -> Result<R, R> {
+        match record::pen() {
+            Some(pen) => pen.attempt(&self.object, Location::caller(), || {
+                match operation(&self.inner) {
+                    Ok(value) => (Ok(value), Attempt::Did(What::ReadWrite)),
+                    Err(value) => (Err(value), Attempt::Failed),
+                }
+            }),
+            None => operation(&self.inner),
+        }
+    }
+
+    /// A loop of load, `f`, compare and exchange; one record at its end, however many rounds it takes. `f` is the program's: it may panic, or use
+    /// this very atomic, so it runs outside the clock's turn.
+    ///
+    /// Where `f` gives up, what it saw was read; if that has been overwritten by now, the read is older than what was recorded since, and
+    /// is left out.
+    #[inline]
+    #[track_caller]
+    pub(super) fn update<V: Copy + PartialEq>(
+        &self,
+        load: impl Fn(&A) -> V,
+        exchange: impl Fn(&A, V, V) -> Result<V, V>,
+        mut f: impl FnMut(V) -> Option<V>,
+    ) -> Result<V, V> {
+        let mut seen = load(&self.inner);
+        loop {
+            let next = f(seen);
+            let last = |round| match round {
+                Ok(_) => Attempt::Did(What::ReadWrite),
+                Err(_) => Attempt::Nothing,
+            };
+            // Asked for in each round: what `f` records needs room too.
+            let pen = record::pen();
+            let Some(next) = next else {
+                if let Some(pen) = pen {
+                    pen.attempt(&self.object, Location::caller(), || {
+                        let unchanged = load(&self.inner) == seen;
+                        (
+                            (),
+                            if unchanged {
+                                Attempt::Did(What::Read)
+                            } else {
+                                Attempt::Nothing
+                            },
+                        )
+                    });
+                }
+                return Err(seen);
+            };
+            let round = match pen {
+                Some(pen) => pen.attempt(&self.object, Location::caller(), || {
+                    let round = exchange(&self.inner, seen, next);
+                    (round, last(round))
+                }),
+                None => exchange(&self.inner, seen, next),
+            };
+            match round {
+                Ok(value) => return Ok(value),
+                Err(other) => seen = other,
+            }
+        }
+    }
+}

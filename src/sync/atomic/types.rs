@@ -1,0 +1,288 @@
+use std::any::type_name;
+use std::fmt;
+use std::sync::atomic::{self as real, Ordering};
+
+use super::core::Core;
+use crate::record::What;
+
+/// What every atomic has: `$Atomic` of a `$Value`, made of std's `$Real`.
+macro_rules! common {
+    ([$($generics:tt)*] $Atomic:ty, $Real:ty, $Value:ty) => {
+        impl $($generics)* $Atomic {
+            /// As std's; remembers where it was called.
+            #[inline]
+            #[must_use]
+            #[track_caller]
+            pub const fn new(v: $Value) -> Self {
+                Self(Core::new(<$Real>::new(v), type_name::<Self>))
+            }
+
+            /// As std's. Nothing is recorded: the access is exclusive.
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $Value {
+                self.0.inner.get_mut()
+            }
+
+            /// As std's, but for being no `const fn`. Nothing is recorded: the access is exclusive.
+            #[inline]
+            pub fn into_inner(self) -> $Value {
+                self.0.inner.into_inner()
+            }
+
+            /// As std's. What is done through the pointer is not recorded.
+            #[inline]
+            pub const fn as_ptr(&self) -> *mut $Value {
+                self.0.inner.as_ptr()
+            }
+
+            /// As std's: a read.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $Value {
+                self.0.read(|a| a.load(order))
+            }
+
+            /// As std's: a write.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, val: $Value, order: Ordering) {
+                self.0.operate(What::Write, |a| a.store(val, order))
+            }
+
+            /// As std's: a read and a write in one.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, val: $Value, order: Ordering) -> $Value {
+                self.0.operate(What::ReadWrite, |a| a.swap(val, order))
+            }
+
+            /// As std's: a read and a write in one; a restart and a read where it fails.
+            #[inline]
+            #[track_caller]
+            #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
+            pub fn compare_and_swap(&self, current: $Value, new: $Value, order: Ordering) -> $Value {
+                let failure = match order {
+                    Ordering::AcqRel => Ordering::Acquire,
+                    Ordering::Release => Ordering::Relaxed,
+                    other => other,
+                };
+                match self.compare_exchange(current, new, order, failure) {
+                    Ok(value) | Err(value) => value,
+                }
+            }
+
+            /// As std's: a read and a write in one; a restart and a read where it fails.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $Value,
+                new: $Value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$Value, $Value> {
+                self.0.exchange(|a| a.compare_exchange(current, new, success, failure))
+            }
+
+            /// As std's: a read and a write in one; a restart and a read where it fails.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $Value,
+                new: $Value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$Value, $Value> {
+                self.0.exchange(|a| a.compare_exchange_weak(current, new, success, failure))
+            }
+
+            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the number of tries.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: F,
+            ) -> Result<$Value, $Value>
+            where
+                F: FnMut($Value) -> Option<$Value>,
+            {
+                self.try_update(set_order, fetch_order, f)
+            }
+
+            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the number of tries.
+            #[inline]
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($Value) -> Option<$Value>,
+            ) -> Result<$Value, $Value> {
+                self.0.update(
+                    |a| a.load(fetch_order),
+                    |a, seen, next| a.compare_exchange_weak(seen, next, set_order, fetch_order),
+                    f,
+                )
+            }
+
+            /// As std's: a read and a write in one, whatever the number of tries.
+            #[inline]
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($Value) -> $Value,
+            ) -> $Value {
+                match self.try_update(set_order, fetch_order, |value| Some(f(value))) {
+                    Ok(value) | Err(value) => value,
+                }
+            }
+        }
+
+        impl $($generics)* From<$Value> for $Atomic {
+            #[inline]
+            #[track_caller]
+            fn from(v: $Value) -> Self {
+                Self::new(v)
+            }
+        }
+
+        impl $($generics)* fmt::Debug for $Atomic {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.inner.fmt(f)
+            }
+        }
+
+        impl $($generics)* crate::name::Tracked for $Atomic {}
+
+        impl $($generics)* crate::name::Sealed for $Atomic {
+            fn record_name(&self, number: u32) {
+                crate::name::record(&self.0.object, number);
+            }
+        }
+    };
+}
+
+/// Operations that read and write in one: `method(argument) -> result: what it counts as`.
+macro_rules! operations {
+    ($($method:ident($($val:ident: $Arg:ty)?) -> $Value:ty: $what:ident, $doc:literal;)*) => {$(
+        #[doc = concat!("As std's: ", $doc, ".")]
+        #[inline]
+        #[track_caller]
+        pub fn $method(&self, $($val: $Arg,)? order: Ordering) -> $Value {
+            self.0.operate(What::$what, |a| a.$method($($val,)? order))
+        }
+    )*};
+}
+
+macro_rules! integer {
+    ($($Atomic:ident: $Value:ty;)*) => {$(
+        #[doc = concat!("[`std::sync::atomic::", stringify!($Atomic), "`], tracked.")]
+        pub struct $Atomic(pub(crate) Core<real::$Atomic>);
+
+        common!([] $Atomic, real::$Atomic, $Value);
+
+        impl $Atomic {
+            operations! {
+                fetch_add(val: $Value) -> $Value: UpdateAdd, "an update";
+                fetch_sub(val: $Value) -> $Value: UpdateSub, "an update";
+                fetch_and(val: $Value) -> $Value: UpdateAnd, "an update";
+                fetch_nand(val: $Value) -> $Value: ReadWrite, "a read and a write in one, for it does not commute with itself";
+                fetch_or(val: $Value) -> $Value: UpdateOr, "an update";
+                fetch_xor(val: $Value) -> $Value: UpdateXor, "an update";
+                fetch_max(val: $Value) -> $Value: UpdateMax, "an update";
+                fetch_min(val: $Value) -> $Value: UpdateMin, "an update";
+            }
+        }
+
+        impl Default for $Atomic {
+            #[inline]
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    )*};
+}
+
+integer! {
+    AtomicI8: i8;
+    AtomicU8: u8;
+    AtomicI16: i16;
+    AtomicU16: u16;
+    AtomicI32: i32;
+    AtomicU32: u32;
+    AtomicI64: i64;
+    AtomicU64: u64;
+    AtomicIsize: isize;
+    AtomicUsize: usize;
+}
+
+/// [`std::sync::atomic::AtomicBool`], tracked.
+pub struct AtomicBool(pub(crate) Core<real::AtomicBool>);
+
+common!([] AtomicBool, real::AtomicBool, bool);
+
+impl AtomicBool {
+    operations! {
+        fetch_and(val: bool) -> bool: UpdateAnd, "an update";
+        fetch_nand(val: bool) -> bool: ReadWrite, "a read and a write in one, for it does not commute with itself";
+        fetch_or(val: bool) -> bool: UpdateOr, "an update";
+        fetch_xor(val: bool) -> bool: UpdateXor, "an update";
+        fetch_not() -> bool: ReadWrite, "a read and a write in one";
+    }
+}
+
+impl Default for AtomicBool {
+    #[inline]
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// [`std::sync::atomic::AtomicPtr`], tracked.
+pub struct AtomicPtr<T>(pub(crate) Core<real::AtomicPtr<T>>);
+
+common!([<T>] AtomicPtr<T>, real::AtomicPtr<T>, *mut T);
+
+impl<T> AtomicPtr<T> {
+    operations! {
+        fetch_ptr_add(val: usize) -> *mut T: UpdateAdd, "an update";
+        fetch_ptr_sub(val: usize) -> *mut T: UpdateSub, "an update";
+        fetch_byte_add(val: usize) -> *mut T: UpdateAdd, "an update";
+        fetch_byte_sub(val: usize) -> *mut T: UpdateSub, "an update";
+        fetch_or(val: usize) -> *mut T: UpdateOr, "an update";
+        fetch_and(val: usize) -> *mut T: UpdateAnd, "an update";
+        fetch_xor(val: usize) -> *mut T: UpdateXor, "an update";
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.0.inner, f)
+    }
+}
+
+/// An [`AtomicBool`] that is `false`.
+#[deprecated(note = "the `new` function is now preferred")]
+pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
+
+/// An [`AtomicIsize`] that is 0.
+#[deprecated(note = "the `new` function is now preferred")]
+pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
+
+/// An [`AtomicUsize`] that is 0.
+#[deprecated(note = "the `new` function is now preferred")]
+pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);

@@ -1,0 +1,80 @@
+//! `std::sync`, tracked.
+//!
+//! Without the `check` feature every name here *is* the one of `std::sync`. With it, the locks, atomics and channels are types of the same
+//! interface that record what is done with them; [`Arc`], [`Weak`], the error types and [`OnceState`] stay std's own.
+//!
+//! ```
+//! use aerodrome::sync::{Arc, Mutex};
+//!
+//! let balance = Arc::new(Mutex::new(10));
+//! *balance.lock().unwrap() += 1;
+//! assert_eq!(*balance.lock().unwrap(), 11);
+//! ```
+//!
+//! # What is recorded
+//!
+//! | operation | recorded as |
+//! |---|---|
+//! | a lock is taken, given back | acquire, release |
+//! | a guard's first `Deref`, first `DerefMut` in a transaction | a read, a write of the content |
+//! | `try_lock` that fails, `get_mut`, `into_inner`, `is_poisoned`, `clear_poison` | nothing: what is exclusive needs no order |
+//! | `Condvar::wait*` | release, the end of the transaction, acquire |
+//! | `Barrier::wait` | every arrival before every departure of its round; the transaction ends before it waits |
+//! | `Once`, `OnceLock`, `LazyLock` | initialisation is a write, every look at it a read |
+//! | [`atomic`] | each access as a read, a write, both, or an update that commutes with its own kind |
+//! | [`mpsc`] | a message's send before its receipt |
+//!
+//! Formatting with `{:?}` is no access: it is for whoever debugs the program, not for the program.
+//!
+//! # Left out
+//!
+//! With `check`, these stable items of std are missing or differ:
+//!
+//! - `AtomicX::from_ptr`: a tracked atomic is more than its value, so none can be laid over a foreign one.
+//! - `AtomicX::into_inner` is no `const fn`: it has the atomic's record of itself to finish.
+//! - `AtomicX` has neither the size nor the alignment of its integer, so it cannot be transmuted.
+//! - The first argument of a [`Condvar::wait_while`] condition counts as read, not as written, although it is `&mut T`.
+
+pub mod atomic;
+pub mod mpsc;
+
+#[cfg(all(feature = "check", not(loom)))]
+mod barrier;
+#[cfg(all(feature = "check", not(loom)))]
+mod condvar;
+#[cfg(all(feature = "check", not(loom)))]
+mod lazy_lock;
+#[cfg(all(feature = "check", not(loom)))]
+mod mutex;
+#[cfg(all(feature = "check", not(loom)))]
+mod once;
+#[cfg(all(feature = "check", not(loom)))]
+mod once_lock;
+#[cfg(all(feature = "check", not(loom)))]
+mod poison;
+#[cfg(all(feature = "check", not(loom)))]
+mod rwlock;
+
+#[cfg(not(all(feature = "check", not(loom))))]
+#[allow(deprecated, reason = "std still has `ONCE_INIT`")]
+pub use std::sync::{
+    Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, ONCE_INIT, Once, OnceLock,
+    RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
+
+#[cfg(all(feature = "check", not(loom)))]
+#[allow(deprecated, reason = "std still has `ONCE_INIT`")]
+pub use self::{
+    barrier::{Barrier, BarrierWaitResult},
+    condvar::Condvar,
+    lazy_lock::LazyLock,
+    mutex::{Mutex, MutexGuard},
+    once::{ONCE_INIT, Once},
+    once_lock::OnceLock,
+    rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+// Std's own in either build.
+pub use std::sync::{
+    Arc, LockResult, OnceState, PoisonError, TryLockError, TryLockResult, WaitTimeoutResult, Weak,
+};

@@ -1,0 +1,139 @@
+use std::any::type_name;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, TryLockResult};
+
+use super::poison;
+use crate::record::{self, Exclusive, Object};
+
+/// [`std::sync::Mutex`], tracked.
+pub struct Mutex<T: ?Sized> {
+    pub(crate) object: Object,
+    inner: std::sync::Mutex<T>,
+}
+
+/// [`std::sync::MutexGuard`], tracked.
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized + 'a> {
+    // Before the real guard: the release is recorded first.
+    pub(super) section: Exclusive<'a>,
+    pub(super) inner: std::sync::MutexGuard<'a, T>,
+}
+
+impl<T> Mutex<T> {
+    /// As std's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn new(t: T) -> Mutex<T> {
+        Mutex {
+            object: Object::lock::<T>(type_name::<Self>),
+            inner: std::sync::Mutex::new(t),
+        }
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// As std's.
+    ///
+    /// # Panics
+    ///
+    /// With the report, if a violation was found that this strand is to deliver; so may every tracked operation.
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let pen = record::pen();
+        let result = self.inner.lock();
+        let section = Exclusive::new(pen, &self.object, Location::caller());
+        poison::map(result, |inner| MutexGuard { section, inner })
+    }
+
+    /// As std's.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let pen = record::pen();
+        let site = Location::caller();
+        poison::try_map(self.inner.try_lock(), |inner| MutexGuard {
+            section: Exclusive::new(pen, &self.object, site),
+            inner,
+        })
+    }
+
+    /// As std's.
+    #[inline]
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    /// As std's.
+    #[inline]
+    pub fn clear_poison(&self) {
+        self.inner.clear_poison();
+    }
+
+    /// As std's.
+    pub fn into_inner(self) -> LockResult<T>
+    where
+        T: Sized,
+    {
+        self.inner.into_inner()
+    }
+
+    /// As std's.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(t: T) -> Self {
+        Mutex::new(t)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Mutex<T> {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    #[track_caller]
+    fn deref(&self) -> &T {
+        self.section.read(Location::caller());
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        self.section.write(Location::caller());
+        &mut self.inner
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,201 @@
+use std::any::type_name;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, TryLockResult};
+
+use super::poison;
+use crate::record::{self, Exclusive, Object, Shared};
+
+/// [`std::sync::RwLock`], tracked.
+pub struct RwLock<T: ?Sized> {
+    pub(crate) object: Object,
+    inner: std::sync::RwLock<T>,
+}
+
+/// [`std::sync::RwLockReadGuard`], tracked.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
+    // Before the real guard: the release is recorded first.
+    section: Shared<'rwlock>,
+    inner: std::sync::RwLockReadGuard<'rwlock, T>,
+}
+
+/// [`std::sync::RwLockWriteGuard`], tracked.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
+    // Before the real guard: the release is recorded first.
+    section: Exclusive<'rwlock>,
+    inner: std::sync::RwLockWriteGuard<'rwlock, T>,
+}
+
+impl<T> RwLock<T> {
+    /// As std's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn new(t: T) -> RwLock<T> {
+        RwLock {
+            object: Object::lock::<T>(type_name::<Self>),
+            inner: std::sync::RwLock::new(t),
+        }
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// As std's.
+    #[inline]
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let pen = record::pen();
+        let result = self.inner.read();
+        let section = Shared::new(pen, &self.object, Location::caller());
+        poison::map(result, |inner| RwLockReadGuard { section, inner })
+    }
+
+    /// As std's.
+    #[inline]
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let pen = record::pen();
+        let site = Location::caller();
+        poison::try_map(self.inner.try_read(), |inner| RwLockReadGuard {
+            section: Shared::new(pen, &self.object, site),
+            inner,
+        })
+    }
+
+    /// As std's.
+    #[inline]
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let pen = record::pen();
+        let result = self.inner.write();
+        let section = Exclusive::new(pen, &self.object, Location::caller());
+        poison::map(result, |inner| RwLockWriteGuard { section, inner })
+    }
+
+    /// As std's.
+    #[inline]
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let pen = record::pen();
+        let site = Location::caller();
+        poison::try_map(self.inner.try_write(), |inner| RwLockWriteGuard {
+            section: Exclusive::new(pen, &self.object, site),
+            inner,
+        })
+    }
+
+    /// As std's.
+    #[inline]
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    /// As std's.
+    #[inline]
+    pub fn clear_poison(&self) {
+        self.inner.clear_poison();
+    }
+
+    /// As std's.
+    pub fn into_inner(self) -> LockResult<T>
+    where
+        T: Sized,
+    {
+        self.inner.into_inner()
+    }
+
+    /// As std's.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> RwLock<T> {
+        RwLock::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(t: T) -> Self {
+        RwLock::new(t)
+    }
+}
+
+impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
+    /// As std's.
+    #[track_caller]
+    pub fn downgrade(s: Self) -> RwLockReadGuard<'rwlock, T> {
+        let RwLockWriteGuard { section, inner } = s;
+        let section = section.downgrade(Location::caller());
+        RwLockReadGuard {
+            section,
+            inner: std::sync::RwLockWriteGuard::downgrade(inner),
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    #[track_caller]
+    fn deref(&self) -> &T {
+        self.section.read(Location::caller());
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    #[track_caller]
+    fn deref(&self) -> &T {
+        self.section.read(Location::caller());
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        self.section.write(Location::caller());
+        &mut self.inner
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

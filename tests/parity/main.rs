@@ -1,0 +1,26 @@
+//! One source against std and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
+
+#![allow(deprecated, reason = "what std has deprecated is mirrored too")]
+
+/// The cases, with `sync` and `hint` being what they are in the enclosing module.
+macro_rules! cases {
+    () => {
+        include!("locks.rs");
+        include!("atomics.rs");
+        include!("once.rs");
+        include!("channels.rs");
+    };
+}
+
+mod against_std {
+    use std::{hint, sync};
+    cases!();
+}
+
+mod against_the_mirror {
+    use aerodrome::{hint, sync};
+    cases!();
+}
+
+mod auto_traits;
+mod names;
