@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod feed;
+mod lattice;
 mod predict;
 mod progress;
 mod report;
@@ -27,6 +28,7 @@ Usage: aerodrome <COMMAND> [OPTIONS] FILE
 Commands:
   check    say whether a serial order of the transactions explains the trace
   predict  say what other schedules of the same run would show
+  lattice  check a property on every run that is consistent with the trace
   stats    count what is in the trace
   convert  write the trace in another format
   report   show reports as text, as a page, or as SARIF
@@ -47,6 +49,8 @@ enum Verdict {
 enum Failure {
     Usage(String),
     Trace(Error),
+    /// The property cannot be decided on this trace.
+    Property(String, Box<crate::lattice::Error>),
     Output(String, io::Error),
     Report(String, crate::report::json::Error),
 }
@@ -58,6 +62,7 @@ impl fmt::Display for Failure {
                 write!(f, "{message}\n`aerodrome --help` says how it is used")
             }
             Failure::Trace(error) => write!(f, "{error}"),
+            Failure::Property(file, error) => write!(f, "{file}: {error}"),
             Failure::Output(file, error) => write!(f, "{file}: {error}"),
             Failure::Report(file, error) => write!(f, "{file}: {error}"),
         }
@@ -98,12 +103,13 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         Some(Arg::Value(command)) => match command.to_str() {
             Some("check") => check::run(parser),
             Some("predict") => predict::run(parser),
+            Some("lattice") => lattice::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
             Some("report") => report::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, predict, stats, convert or report), found `{}`",
+                "expected a command (check, predict, lattice, stats, convert or report), found `{}`",
                 command.display()
             ))),
         },
@@ -113,7 +119,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, predict, stats, convert or report".to_owned(),
+            "expected a command: check, predict, lattice, stats, convert or report".to_owned(),
         )),
     }
 }

@@ -277,6 +277,11 @@ impl Lattice {
         Ok(())
     }
 
+    /// Tells of an object that was born before the trace began, and has this value.
+    pub fn born(&mut self, object: ObjectId, value: i64, names: &dyn Names) -> Result<(), Error> {
+        self.written(object, Some(value), 0, names).map(|_| ())
+    }
+
     /// Takes a relevant event with its clock, in any order: for an observer that is told of relevant events alone.
     pub fn receive(&mut self, message: Message) -> Result<(), Error> {
         self.levels.insert(message);

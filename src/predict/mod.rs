@@ -19,6 +19,7 @@ mod minimal;
 mod notation;
 mod order;
 mod predictor;
+pub mod reduction;
 mod replay;
 mod skeleton;
 

@@ -560,6 +560,33 @@ impl Pen {
         self.atomic(object, site, || (read(), What::Read))
     }
 
+    /// Runs an operation on a watched variable and records it, a write with the value that it left behind. Unlike those of other atomics, no
+    /// write is left out: each value counts.
+    pub(crate) fn watched<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, What, Option<i64>),
+    ) -> R {
+        let id = self.identify(object);
+        let mut turn = object.order.enter();
+        let (result, what, value) = operate();
+        let (ticket, moment) = turn.draw(what != What::Read);
+        drop(turn);
+        if let Some(value) = value {
+            let high = (value as u64 >> 32) as u32;
+            self.push(What::Value, value as u32, high, 0);
+        }
+        self.push(what, id, ticket, code::site(site));
+        self.0.seen[id as usize % SEEN].set(Some(Seen {
+            object: id,
+            what,
+            moment,
+            epoch: self.epoch(),
+        }));
+        result
+    }
+
     // Transactions.
 
     /// A block is entered.

@@ -6,6 +6,9 @@ use super::lexer::{Token, tokens};
 
 type Failure = (String, Span);
 
+/// An operator of two numbers.
+type BuildNumber = fn(Box<Expression>, Box<Expression>) -> Expression;
+
 /// Parentheses, intervals and prefix operators within each other: more would overflow the stack before they meant anything.
 const MAX_DEPTH: usize = 100;
 
@@ -228,17 +231,17 @@ impl Parser {
     }
 
     fn sum(&mut self) -> Result<Part, Failure> {
-        type Build = fn(Box<Expression>, Box<Expression>) -> Expression;
-        let choices: [(&str, Build); 2] = [("+", Expression::Sum), ("-", Expression::Difference)];
+        let choices: [(&str, BuildNumber); 2] =
+            [("+", Expression::Sum), ("-", Expression::Difference)];
         self.arithmetic(&choices, |parser| {
-            let choices: [(&str, Build); 1] = [("*", Expression::Product)];
+            let choices: [(&str, BuildNumber); 1] = [("*", Expression::Product)];
             parser.arithmetic(&choices, Parser::unary)
         })
     }
 
     fn arithmetic(
         &mut self,
-        choices: &[(&str, fn(Box<Expression>, Box<Expression>) -> Expression)],
+        choices: &[(&str, BuildNumber)],
         operand: impl Fn(&mut Parser) -> Result<Part, Failure>,
     ) -> Result<Part, Failure> {
         let mut left = operand(self)?;
