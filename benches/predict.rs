@@ -47,7 +47,12 @@ fn run(shape: &Shape) -> Vec<Event> {
     let mut held: Vec<Vec<u32>> = vec![Vec::new(); shape.threads as usize];
     let mut left = vec![0_u32; shape.threads as usize];
     let mut taken = vec![false; shape.locks as usize];
-    let event = |thread: u32, op, target, site| Event { strand: StrandId(thread), target, site: SiteId(site), op };
+    let event = |thread: u32, op, target, site| Event {
+        strand: StrandId(thread),
+        target,
+        site: SiteId(site),
+        op,
+    };
     for thread in 1..shape.threads {
         events.push(event(0, Op::Fork, thread, 1));
     }
@@ -73,10 +78,17 @@ fn run(shape: &Shape) -> Vec<Event> {
                 kind if kind >= shape.locking => {
                     // A variable is touched at few places.
                     let variable = random.below(shape.variables);
-                    let op = if random.below(4) == 0 { Op::Write } else { Op::Read };
+                    let op = if random.below(4) == 0 {
+                        Op::Write
+                    } else {
+                        Op::Read
+                    };
                     events.push(event(thread, op, variable, 5 + variable % SITES));
                 }
-                kind if kind % 2 == 0 && (mine.len() as u32) < shape.depth && next < shape.locks => {
+                kind if kind % 2 == 0
+                    && (mine.len() as u32) < shape.depth
+                    && next < shape.locks =>
+                {
                     let lock = next + random.below(shape.locks - next);
                     if !taken[lock as usize] {
                         taken[lock as usize] = true;
@@ -114,7 +126,12 @@ impl Names for Nameless {
         StrandInfo::default()
     }
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        ObjectInfo { kind: self.kind(id), name: None, type_name: None, created: SiteId::NONE }
+        ObjectInfo {
+            kind: self.kind(id),
+            name: None,
+            type_name: None,
+            created: SiteId::NONE,
+        }
     }
     fn kind(&self, _: ObjectId) -> ObjectKind {
         ObjectKind::Variable
@@ -123,36 +140,65 @@ impl Names for Nameless {
         None
     }
     fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo { name: String::new(), site: SiteId::NONE }
+        BlockInfo {
+            name: String::new(),
+            site: SiteId::NONE,
+        }
     }
 }
 
 fn predict(bencher: Bencher, kind: AnalysisKind, shape: &Shape) {
     let events = run(shape);
-    bencher.counter(ItemsCount::new(events.len())).bench_local(|| {
-        let mut predictor = Predictor::new(&[kind]);
-        for (&event, position) in events.iter().zip(1..) {
-            predictor.step(event, position, &Nameless);
-        }
-        let found = predictor.finish().outcome;
-        black_box(found.predictions.len() + found.deadlocks.len())
-    });
+    bencher
+        .counter(ItemsCount::new(events.len()))
+        .bench_local(|| {
+            let mut predictor = Predictor::new(&[kind]);
+            for (&event, position) in events.iter().zip(1..) {
+                predictor.step(event, position, &Nameless);
+            }
+            let found = predictor.finish().outcome;
+            black_box(found.predictions.len() + found.deadlocks.len())
+        });
 }
 
 #[divan::bench(args = [1_100_000, 11_000_000], sample_count = 5, sample_size = 1)]
 fn minimal_tsp(bencher: Bencher, events: usize) {
-    let shape = Shape { threads: 20, variables: 1_510, locks: 2, transactions: 106, depth: 2, locking: 10, events };
+    let shape = Shape {
+        threads: 20,
+        variables: 1_510,
+        locks: 2,
+        transactions: 106,
+        depth: 2,
+        locking: 10,
+        events,
+    };
     predict(bencher, AnalysisKind::Minimal, &shape);
 }
 
 #[divan::bench(args = [78_000, 780_000], sample_count = 5, sample_size = 1)]
 fn minimal_elevator(bencher: Bencher, events: usize) {
-    let shape = Shape { threads: 5, variables: 200, locks: 50, transactions: 273, depth: 6, locking: 30, events };
+    let shape = Shape {
+        threads: 5,
+        variables: 200,
+        locks: 50,
+        transactions: 273,
+        depth: 6,
+        locking: 30,
+        events,
+    };
     predict(bencher, AnalysisKind::Minimal, &shape);
 }
 
 #[divan::bench(args = [78_000], sample_count = 5, sample_size = 1)]
 fn deadlock_elevator(bencher: Bencher, events: usize) {
-    let shape = Shape { threads: 5, variables: 200, locks: 50, transactions: 273, depth: 6, locking: 30, events };
+    let shape = Shape {
+        threads: 5,
+        variables: 200,
+        locks: 50,
+        transactions: 273,
+        depth: 6,
+        locking: 30,
+        events,
+    };
     predict(bencher, AnalysisKind::Deadlock, &shape);
 }

@@ -5,7 +5,7 @@
 //! cargo run --example bank --features check -- fixed   # one critical section: silent
 //! ```
 
-use aerodrome::sync::{Arc, Barrier, Mutex};
+use aerodrome::sync::{Arc, Mutex};
 use aerodrome::thread;
 
 struct Account {

@@ -11,6 +11,8 @@ pub mod hint;
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(feature = "parking_lot")]
+pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
 #[cfg(feature = "check")]

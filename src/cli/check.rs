@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print};
+use super::{Failure, Verdict, files, format, open, print, semantics};
 use crate::check::{Checker, EngineKind};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
@@ -82,15 +82,7 @@ impl Options {
                     .map_err(|error| Failure::Usage(format!("--engine: {error}")))?;
             }
             "semantics" => {
-                self.semantics = Some(match parser.value()?.to_str() {
-                    Some("rust") => Semantics::Rust,
-                    Some("paper") => Semantics::Paper,
-                    _ => {
-                        return Err(Failure::Usage(
-                            "--semantics: expected rust or paper".to_owned(),
-                        ));
-                    }
-                });
+                self.semantics = Some(semantics(&parser.value()?)?);
             }
             "not-atomic" => {
                 self.not_atomic = Some(NotAtomic::read(&parser.value()?.to_string_lossy())?);

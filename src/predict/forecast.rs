@@ -320,15 +320,19 @@ impl fmt::Display for ForecastViolation {
         if !self.schedule.is_empty() {
             writeln!(f, "  a schedule that shows it:")?;
         }
-        for run in &self.schedule {
+        for (at, run) in self.schedule.iter().enumerate() {
             write!(f, "    thread `{}` runs up to event {}", run.strand, run.to)?;
-            match (1..)
-                .zip(&self.accesses)
-                .find(|(_, access)| access.position == run.to && access.strand == run.strand)
-            {
-                Some((number, _)) => writeln!(f, ": ({number})")?,
-                None => writeln!(f)?,
-            }
+            let earlier = self.schedule[..at]
+                .iter()
+                .rev()
+                .find(|other| other.strand == run.strand);
+            let from = earlier.map_or(0, |other| other.to);
+            let passed = (1..).zip(&self.accesses).filter(|(_, access)| {
+                access.strand == run.strand && from < access.position && access.position <= run.to
+            });
+            let passed: Vec<String> = passed.map(|(number, _)| format!("({number})")).collect();
+            let separator = if passed.is_empty() { "" } else { ": " };
+            writeln!(f, "{separator}{}", passed.join(" "))?;
         }
         self.notes
             .iter()

@@ -19,6 +19,7 @@ mod minimal;
 mod notation;
 mod order;
 mod predictor;
+pub mod reduction;
 mod replay;
 mod skeleton;
 
@@ -38,6 +39,7 @@ pub use skeleton::{Sandwich, Skeleton, Unrealised};
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, ObjectId, Op, StrandId};
 use serde::Serialize;
+use std::str::FromStr;
 
 /// Which analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -70,6 +72,21 @@ impl AnalysisKind {
             AnalysisKind::Reduction => "reduction",
             AnalysisKind::Deadlock => "deadlock",
         }
+    }
+}
+
+impl FromStr for AnalysisKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<AnalysisKind, String> {
+        let known = AnalysisKind::ALL.into_iter();
+        known
+            .clone()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = known.map(AnalysisKind::name).collect();
+                format!("expected one of {}, found `{name}`", known.join(", "))
+            })
     }
 }
 

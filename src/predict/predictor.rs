@@ -3,6 +3,7 @@
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
 use super::minimal::Minimal;
+use super::reduction::Reduction;
 use super::{Analysis, AnalysisKind, Context, Ledger, Outcome, Resolved};
 use crate::trace::{Event, Names};
 
@@ -109,6 +110,6 @@ fn start(kind: AnalysisKind) -> Option<Box<dyn Analysis + Send>> {
         AnalysisKind::Minimal => Some(Box::new(Minimal::new())),
         AnalysisKind::Deadlock => Some(Box::new(Deadlocks::new())),
         AnalysisKind::Blocks => Some(Box::new(Blocks::new())),
-        AnalysisKind::Reduction => None,
+        AnalysisKind::Reduction => Some(Box::new(Reduction::offline())),
     }
 }

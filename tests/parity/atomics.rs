@@ -136,13 +136,13 @@ mod atomics {
     #[test]
     #[should_panic(expected = "there is no such thing as a release load")]
     fn a_load_with_a_wrong_ordering_panics() {
-        AtomicU8::new(0).load(Release);
+        AtomicU8::new(0).load(hint::black_box(Release));
     }
 
     #[test]
     #[should_panic(expected = "there is no such thing as an acquire store")]
     fn a_store_with_a_wrong_ordering_panics() {
-        AtomicU8::new(0).store(0, Acquire);
+        AtomicU8::new(0).store(0, hint::black_box(Acquire));
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod atomics {
         let update = || a.update(SeqCst, SeqCst, |_| panic!("in the closure"));
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(update));
         assert!(panicked.is_err());
-        let wrong = std::panic::catch_unwind(|| a.load(AcqRel));
+        let wrong = std::panic::catch_unwind(|| a.load(hint::black_box(AcqRel)));
         assert!(wrong.is_err());
         assert_eq!(a.fetch_add(1, SeqCst), 1);
     }
@@ -223,7 +223,7 @@ mod atomics {
             fn drop(&mut self) {
                 self.0.fetch_add(1, SeqCst);
                 assert!(self.0.load(SeqCst) > 0);
-                drop(AtomicU32::new(1).swap(2, SeqCst));
+                assert_eq!(AtomicU32::new(1).swap(2, SeqCst), 1);
             }
         }
         thread_local!(static LOCAL: std::cell::RefCell<Option<Count>> = const { std::cell::RefCell::new(None) });

@@ -228,7 +228,7 @@ impl Explorer {
         if x.target != y.target {
             return true;
         }
-        !conflict(x.op, y.op) && !(locks(x.op) && locks(y.op))
+        !(conflict(x.op, y.op) || locks(x.op) && locks(y.op))
     }
 }
 
@@ -244,11 +244,13 @@ fn locks(op: Op) -> bool {
     )
 }
 
+/// For each strand and variable of its transaction under way: was it written, and where last, by each operation?
+type Writes = Map<(u32, u32), (bool, Vec<(Op, u64)>)>;
+
 /// The positions of the initial reads and final writes of all transactions: for updates, of every kind.
 fn initial_and_final(trace: &[Event]) -> Set<u64> {
     let mut kept = Set::default();
-    // For each strand and variable of the transaction under way: was it written, and where last, by each operation?
-    let mut open: Map<(u32, u32), (bool, Vec<(Op, u64)>)> = Map::default();
+    let mut open = Writes::default();
     let mut inside: Set<u32> = Set::default();
     for (event, position) in trace.iter().zip(1..) {
         let strand = event.strand.0;
@@ -285,7 +287,7 @@ fn initial_and_final(trace: &[Event]) -> Set<u64> {
     kept
 }
 
-fn close(open: &mut Map<(u32, u32), (bool, Vec<(Op, u64)>)>, strand: u32, kept: &mut Set<u64>) {
+fn close(open: &mut Writes, strand: u32, kept: &mut Set<u64>) {
     open.retain(|(owner, _), (_, last)| {
         if *owner == strand {
             kept.extend(last.iter().map(|&(_, position)| position));

@@ -324,6 +324,19 @@ impl Window {
                 needs.push(((number, 0), first));
             }
         }
+        // A join waits for all that the other strand did, accesses included.
+        for (number, lane) in lanes.iter().enumerate() {
+            for (at, slot) in lane.items.iter().enumerate() {
+                if slot.event.op == Op::Join
+                    && let Some(other) = lanes
+                        .iter()
+                        .position(|lane| lane.strand == slot.event.target as usize)
+                    && let Some(last) = lanes[other].items.len().checked_sub(1)
+                {
+                    needs.push(((number, at), (other, last)));
+                }
+            }
+        }
         for (a, b) in pairs {
             let first = find(&lanes, a.event.strand.0 as usize, a.position)?;
             let then = find(&lanes, b.event.strand.0 as usize, b.position)?;
@@ -469,7 +482,7 @@ impl Window {
     fn schedule(&self, trail: &[usize]) -> Vec<Run> {
         let mut runs = self.base.clone();
         for (event, position) in self.events(trail) {
-            extend(&mut runs, event.strand, position);
+            extend(&mut runs, event, position);
         }
         runs
     }
@@ -504,27 +517,41 @@ fn changes_lock(op: Op) -> bool {
     )
 }
 
-fn extend(runs: &mut Vec<Run>, strand: StrandId, to: u64) {
+/// Adds a step to a schedule.
+fn extend(runs: &mut Vec<Run>, event: Event, to: u64) {
+    if event.op == Op::Join {
+        // The other strand has come to its end, wherever its last event was.
+        match runs.iter_mut().rfind(|run| run.strand == event.other()) {
+            Some(run) => run.to = run.to.max(to - 1),
+            None => runs.push(Run {
+                strand: event.other(),
+                to: to - 1,
+            }),
+        }
+    }
     match runs.last_mut() {
-        Some(run) if run.strand == strand => run.to = to,
-        _ => runs.push(Run { strand, to }),
+        Some(run) if run.strand == event.strand => run.to = to,
+        _ => runs.push(Run {
+            strand: event.strand,
+            to,
+        }),
     }
 }
 
 /// The base in the recorded order.
 fn base_runs(log: &Log, base: &[usize]) -> Vec<Run> {
-    let mut steps: Vec<(u64, StrandId)> = Vec::new();
+    let mut steps: Vec<(u64, Event)> = Vec::new();
     for (strand, &end) in log.strands.iter().zip(base) {
         steps.extend(
             strand.steps[..end]
                 .iter()
-                .map(|(event, position)| (*position, event.strand)),
+                .map(|&(event, position)| (position, event)),
         );
     }
-    steps.sort_unstable();
+    steps.sort_unstable_by_key(|&(position, _)| position);
     let mut runs = Vec::new();
-    for (position, strand) in steps {
-        extend(&mut runs, strand, position);
+    for (position, event) in steps {
+        extend(&mut runs, event, position);
     }
     runs
 }

@@ -300,6 +300,9 @@ struct Strand {
     again: Map<ObjectId, u32>,
 }
 
+/// What transactions of one summary have in common: strand, block, shape, and the periods of accesses, begin and end.
+type Likeness = (StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>);
+
 /// Takes the events of a trace and keeps what the tests need.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
@@ -309,7 +312,7 @@ pub(super) struct Summaries {
     strands: Vec<Strand>,
     serial: u64,
     shapes: Set<Arc<Shape>>,
-    known: Map<(StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>), usize>,
+    known: Map<Likeness, usize>,
     /// Build the papers' 1v-blocks instead of gaps and points.
     papers: bool,
 }

@@ -46,10 +46,7 @@ impl<A> Core<A> {
     /// A compare and exchange: a read and a write, or a failed try.
     #[inline]
     #[track_caller]
-    pub(super) fn exchange<R>(
-        &self,
-        operation: impl FnOnce(&A) -> Result<R, R>,
-    ) -> Result<R, R> {
+    pub(super) fn exchange<R>(&self, operation: impl FnOnce(&A) -> Result<R, R>) -> Result<R, R> {
         match record::pen() {
             Some(pen) => pen.attempt(&self.object, Location::caller(), || {
                 match operation(&self.inner) {
@@ -87,7 +84,14 @@ impl<A> Core<A> {
                 if let Some(pen) = pen {
                     pen.attempt(&self.object, Location::caller(), || {
                         let unchanged = load(&self.inner) == seen;
-                        ((), if unchanged { Attempt::Did(What::Read) } else { Attempt::Nothing })
+                        (
+                            (),
+                            if unchanged {
+                                Attempt::Did(What::Read)
+                            } else {
+                                Attempt::Nothing
+                            },
+                        )
                     });
                 }
                 return Err(seen);

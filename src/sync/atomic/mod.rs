@@ -14,16 +14,16 @@ mod core;
 mod types;
 
 #[cfg(not(all(feature = "check", not(loom))))]
-#[allow(deprecated, reason = "std still has the constants and `spin_loop_hint`")]
+#[allow(
+    deprecated,
+    reason = "std still has the constants and `spin_loop_hint`"
+)]
 pub use std::sync::atomic::{
     ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, AtomicBool, AtomicI8, AtomicI16,
     AtomicI32, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, spin_loop_hint,
 };
 
-#[cfg(all(
-    not(all(feature = "check", not(loom))),
-    target_has_atomic = "64"
-))]
+#[cfg(all(not(all(feature = "check", not(loom))), target_has_atomic = "64"))]
 pub use std::sync::atomic::{AtomicI64, AtomicU64};
 
 #[cfg(all(feature = "check", not(loom)))]

@@ -53,10 +53,7 @@ pub struct IntoIter<T> {
 #[must_use]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let channel = Arc::new(Object::clocked(
-        ObjectKind::Channel,
-        type_name::<Sender<T>>,
-    ));
+    let channel = Arc::new(Object::clocked(ObjectKind::Channel, type_name::<Sender<T>>));
     let (sender, receiver) = mpsc::channel();
     (
         Sender {
@@ -182,10 +179,7 @@ impl<T> SyncSender<T> {
             }
         };
         let Some(pen) = record::pen() else {
-            return self
-                .inner
-                .try_send(Envelope::unstamped(t))
-                .map_err(unseal);
+            return self.inner.try_send(Envelope::unstamped(t)).map_err(unseal);
         };
         let mut envelope = Envelope::send(pen, t, site);
         let receipt = (self.bound == 0).then(|| envelope.request_receipt());
@@ -219,7 +213,8 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let (pen, site) = (record::pen(), Location::caller());
-        self.take(pen, site).map(|envelope| envelope.open(pen, site))
+        self.take(pen, site)
+            .map(|envelope| envelope.open(pen, site))
     }
 
     /// Takes what there is, or reads that there is nothing.
