@@ -219,10 +219,8 @@ impl Window {
             match event.op {
                 Op::Begin => drop(bounded.insert(event.strand)),
                 // It has an end, and no begin before it.
-                Op::End => {
-                    if bounded.insert(event.strand) {
-                        survey.open.insert(event.strand, (event.block(), 0));
-                    }
+                Op::End if bounded.insert(event.strand) => {
+                    survey.open.insert(event.strand, (event.block(), 0));
                 }
                 Op::Retire | Op::Recv => survey
                     .retired
@@ -343,7 +341,7 @@ impl Window {
     fn nearest(&self, around: &[u64], limit: usize) -> Vec<std::ops::Range<usize>> {
         let length = self.entries.len();
         if length <= limit {
-            return Vec::from([0..length]);
+            return std::iter::once(0..length).collect();
         }
         let mut anchors: Vec<usize> = around
             .iter()
