@@ -8,7 +8,10 @@ pub mod hint;
 #[cfg(all(feature = "check", not(loom)))]
 mod mark;
 mod name;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
+mod record;
+#[cfg(all(test, feature = "check", loom))]
+#[path = "record/loom.rs"]
 mod record;
 pub mod sync;
 #[cfg(feature = "trace")]
