@@ -1,6 +1,223 @@
-//! stub
-#[derive(Debug)]
-#[repr(align(8))]
-pub struct Block {
-    pub name: &'static str,
+//! The marks: what is meant to be atomic.
+//!
+//! A mark costs nothing without the feature `check`: it is the block that it stands on. With `check` it begins a transaction, and
+//! ends it when control leaves the block, in whatever way.
+
+#[cfg(feature = "check")]
+mod block;
+#[cfg(feature = "check")]
+pub(crate) use block::untracked_blocks;
+#[cfg(feature = "check")]
+pub use block::{Block, Transaction, begin, depth, outermost};
+
+pub use std::process::ExitCode;
+#[cfg(not(feature = "check"))]
+use std::process::Termination;
+
+/// Marks a function, or every method of an `impl` block, as atomic: its steps must look as if they happened at once.
+///
+/// Where an execution shows that they do not, the report names the function and the accesses that came in between.
+///
+/// ```
+/// use aerodrome::atomic;
+/// use std::sync::Mutex;
+///
+/// struct Account {
+///     balance: Mutex<u64>,
+/// }
+///
+/// #[atomic]
+/// impl Account {
+///     fn withdraw(&self, amount: u64) -> Result<u64, &'static str> {
+///         let mut balance = self.balance.lock().unwrap();
+///         *balance = balance.checked_sub(amount).ok_or("too little money")?;
+///         Ok(*balance)
+///     }
+///
+///     #[not_atomic]
+///     fn show(&self) -> String {
+///         format!("{} left", self.balance.lock().unwrap())
+///     }
+/// }
+///
+/// #[atomic(name = "move money")]
+/// fn transfer(from: &Account, to: &Account, amount: u64) -> Result<(), &'static str> {
+///     from.withdraw(amount)?;
+///     *to.balance.lock().unwrap() += amount;
+///     Ok(())
+/// }
+///
+/// let (a, b) = (Account { balance: Mutex::new(10) }, Account { balance: Mutex::new(0) });
+/// assert_eq!(transfer(&a, &b, 7), Ok(()));
+/// assert_eq!(transfer(&a, &b, 7), Err("too little money"));
+/// assert_eq!(a.show(), "3 left");
+/// ```
+///
+/// # What can be marked
+///
+/// Every function with a body, also methods with any `self`, generic, `unsafe` and `extern` functions, methods of trait impls and
+/// default methods of traits. On an `impl` block it marks every method in it, except those that are marked
+/// [`#[not_atomic]`](macro@crate::not_atomic) or have an `#[atomic]` of their own.
+///
+/// A `const fn` cannot be marked (a transaction begins at run time), nor an `async fn` (other tasks run between its steps):
+/// that is a compile error. For a part of a function there is [`atomic_block!`](crate::atomic_block).
+///
+/// # Arguments
+///
+/// - `name = ".."`: what reports call the block. Otherwise it is the function's name with its type's: `Account::withdraw`.
+/// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
+///
+/// # When the transaction ends
+///
+/// With the body: at its end, at a `return`, a `?` or a panic. Everything the body holds is dropped before, the temporaries of its last
+/// expression included, such as the guard in `self.balance.lock().unwrap().clone()`, in every edition. Parameters are dropped
+/// after it, because the caller made them.
+///
+/// A marked function that another one calls is part of that one's transaction: only the outermost counts.
+pub use aerodrome_macros::atomic;
+
+/// Takes a method out of an `impl` block that is marked [`#[atomic]`](macro@crate::atomic).
+///
+/// ```
+/// use aerodrome::atomic;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// struct Counter(AtomicU64);
+///
+/// #[atomic]
+/// impl Counter {
+///     // `const fn` and `async fn` cannot be atomic, so they have to be exempt.
+///     #[not_atomic]
+///     const fn new() -> Self {
+///         Counter(AtomicU64::new(0))
+///     }
+///
+///     fn next(&self) -> u64 {
+///         self.0.fetch_add(1, Ordering::Relaxed)
+///     }
+/// }
+///
+/// static COUNTER: Counter = Counter::new();
+/// assert_eq!((COUNTER.next(), COUNTER.next()), (0, 1));
+/// ```
+///
+/// It needs no import: the attribute on the `impl` block reads it. Anywhere else it is a compile error.
+pub use aerodrome_macros::not_atomic;
+
+/// A `#[test]` whose transactions are judged at its end, also those of threads that it has not joined.
+///
+/// ```
+/// # use std::num::ParseIntError;
+/// #[aerodrome::test]
+/// fn balances_add_up() {
+///     assert_eq!(1 + 2, 3);
+/// }
+///
+/// // A schedule that shows a bug may be rare: try it often. The first run that fails ends the test.
+/// #[aerodrome::test(runs = 20)]
+/// fn numbers_are_read() -> Result<(), ParseIntError> {
+///     let n: u32 = "20".parse()?;
+///     assert_eq!(n, 20);
+///     Ok(())
+/// }
+/// ```
+///
+/// `#[should_panic]`, `#[ignore]` and all other attributes work as on a `#[test]`, and so does every return type that `#[test]` allows.
+/// Without the feature `check` nothing is judged, and the test runs just as often.
+///
+/// # Arguments
+///
+/// - `runs = 20`: how often the test runs, at least once. Without it: once.
+/// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
+pub use aerodrome_macros::test;
+
+/// Marks a part of a function as atomic. It is an expression, with the control flow of a plain block.
+///
+/// ```
+/// use aerodrome::atomic_block;
+/// use std::collections::HashMap;
+/// use std::sync::Mutex;
+///
+/// fn first_free(ids: &Mutex<HashMap<u32, String>>, name: &str) -> Option<u32> {
+///     for id in 0..10 {
+///         let taken = atomic_block! {
+///             let mut ids = ids.lock().unwrap();
+///             if ids.values().any(|other| other == name) {
+///                 return None;
+///             }
+///             ids.insert(id, name.to_owned()).is_some()
+///         };
+///         if !taken {
+///             return Some(id);
+///         }
+///     }
+///     None
+/// }
+///
+/// let ids = Mutex::new(HashMap::new());
+/// assert_eq!(first_free(&ids, "a"), Some(0));
+/// assert_eq!(first_free(&ids, "a"), None);
+///
+/// let count = atomic_block!(name = "count", { ids.lock().unwrap().len() });
+/// assert_eq!(count, 1);
+/// ```
+///
+/// `return`, `?`, `break` and `continue` leave it, and end the transaction as the end of the block and a panic do. In reports it
+/// has the name of the function around it, unless it is given one.
+///
+/// Temporaries of its last expression die inside it, in every edition, as in a block of edition 2024. Do not `.await` in it:
+/// other tasks would run in the middle of the transaction.
+#[macro_export]
+macro_rules! atomic_block {
+    (name = $name:tt, { $($body:tt)* } $(,)?) => {{
+        $crate::__transaction! { name: $name, at: (::core::file!(), ::core::line!(), ::core::column!()) }
+        { $($body)* }
+    }};
+    ($($body:tt)*) => {{
+        $crate::__transaction! { at: (::core::file!(), ::core::line!(), ::core::column!()) }
+        { $($body)* }
+    }};
+}
+
+/// Begins the transaction of the block that it stands in. What the marks expand to; not for use by hand.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __transaction {
+    (at: ($($place:tt)*)) => { $crate::__transaction! { @ ::core::option::Option::None, ($($place)*) } };
+    (name: $name:tt, at: ($($place:tt)*)) => {
+        $crate::__transaction! { @ ::core::option::Option::Some($name), ($($place)*) }
+    };
+    (@ $name:expr, ($file:expr, $line:expr, $column:expr)) => {
+        // The items stand in the initialiser, where the author's code does not see them.
+        let _transaction = {
+            enum Here {}
+            static BLOCK: $crate::__private::Block =
+                $crate::__private::Block::new::<Here>($name, ::core::module_path!(), $file, $line, $column);
+            $crate::__private::begin(&BLOCK)
+        };
+    };
+}
+
+/// Nothing: without `check` a marked block is a block. A name that is none is an error all the same.
+#[cfg(not(feature = "check"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __transaction {
+    (at: ($($place:tt)*)) => {};
+    (name: $name:tt, at: ($($place:tt)*)) => {
+        const _: &::core::primitive::str = $name;
+    };
+}
+
+/// Runs a test's body `runs` times, up to the first run that fails.
+#[cfg(not(feature = "check"))]
+pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
+    for _ in 0..runs {
+        let code = body().report();
+        if code != ExitCode::SUCCESS {
+            return code;
+        }
+    }
+    ExitCode::SUCCESS
 }

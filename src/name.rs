@@ -74,7 +74,7 @@ mod tracked {
         [T: ?Sized] Mutex<T>: |this| &this.object;
         [T: ?Sized] RwLock<T>: |this| &this.object;
         [] Barrier: |this| &this.signals[0], &this.signals[1];
-        [] Once: |this| &this.object;
+        [] Once: |this| &this.done.object;
         [T] OnceLock<T>: |this| &this.object;
         [T, F] LazyLock<T, F>: |this| &this.object;
         [T] mpsc::Sender<T>: |this| &this.channel;
@@ -82,5 +82,20 @@ mod tracked {
         [T] mpsc::Receiver<T>: |this| &this.channel;
         // Its waits are its mutex's events: it has none of its own to be named in.
         [] Condvar: |_this|;
+    }
+
+    #[cfg(feature = "parking_lot")]
+    mod parking_lot {
+        use super::{Sealed, Tracked, record};
+        use crate::parking_lot::{Condvar, FairMutex, Mutex, Once, ReentrantMutex, RwLock};
+
+        tracked! {
+            [T: ?Sized] Mutex<T>: |this| this.object();
+            [T: ?Sized] FairMutex<T>: |this| this.object();
+            [T: ?Sized] ReentrantMutex<T>: |this| this.object();
+            [T: ?Sized] RwLock<T>: |this| this.object();
+            [] Once: |this| &this.done.object;
+            [] Condvar: |_this|;
+        }
     }
 }

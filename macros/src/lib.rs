@@ -1,1 +1,30 @@
-//! The attributes of [aerodrome](https://docs.rs/aerodrome). Use them through that crate.
+//! The attributes of [aerodrome](https://docs.rs/aerodrome). Use them through that crate, where they are documented.
+//!
+//! They read raw tokens: with neither `syn` nor `quote` a program that is built without checking compiles no third-party
+//! crate for its marks. `attr` reads an attribute's arguments, `item` finds a function's parts, `expand` puts the mark in.
+//! Whatever goes wrong, the item itself is given back too, so that one mistake is one error.
+
+mod attr;
+mod error;
+mod expand;
+mod item;
+
+use proc_macro::TokenStream;
+
+/// Marks a function, or every method of an `impl` block, as atomic.
+#[proc_macro_attribute]
+pub fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::atomic(arguments, item)
+}
+
+/// Takes a method out of an `impl` block that is marked `#[atomic]`.
+#[proc_macro_attribute]
+pub fn not_atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::not_atomic(arguments, item)
+}
+
+/// A `#[test]` whose transactions are judged at its end.
+#[proc_macro_attribute]
+pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::test(arguments, item)
+}

@@ -1,3 +1,7 @@
 //! The `aerodrome` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    aerodrome::cli::main()
+}

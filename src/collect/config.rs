@@ -1,7 +1,6 @@
 //! Settings: from the environment when the program starts, or from code before the first tracked operation.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use crate::check::EngineKind;
 use crate::trace::Semantics;
@@ -96,7 +95,9 @@ impl std::error::Error for ConfigError {}
 
 /// Reads a variable whose values are words.
 fn word<T: Copy>(name: &str, known: &[(&str, T)], default: T) -> Result<T, ConfigError> {
-    let Some(value) = std::env::var_os(name) else { return Ok(default) };
+    let Some(value) = std::env::var_os(name) else {
+        return Ok(default);
+    };
     let value = value.to_string_lossy();
     let wanted = match value.as_ref() {
         "" => return Ok(default),
@@ -104,10 +105,17 @@ fn word<T: Copy>(name: &str, known: &[(&str, T)], default: T) -> Result<T, Confi
         "1" | "true" => "on",
         other => other,
     };
-    known.iter().find(|(word, _)| *word == wanted).map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let words: Vec<_> = known.iter().map(|(word, _)| format!("`{word}`")).collect();
-        ConfigError(format!("{name}: expected {}, found `{value}`", words.join(" or ")))
-    })
+    known
+        .iter()
+        .find(|(word, _)| *word == wanted)
+        .map(|&(_, meaning)| meaning)
+        .ok_or_else(|| {
+            let words: Vec<_> = known.iter().map(|(word, _)| format!("`{word}`")).collect();
+            ConfigError(format!(
+                "{name}: expected {}, found `{value}`",
+                words.join(" or ")
+            ))
+        })
 }
 
 fn switch(name: &str, default: bool) -> Result<bool, ConfigError> {
@@ -116,7 +124,9 @@ fn switch(name: &str, default: bool) -> Result<bool, ConfigError> {
 
 /// Reads a variable that names a file or folder; empty is none.
 fn path(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    std::env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 impl Config {
@@ -127,7 +137,10 @@ impl Config {
     /// Where a variable has a value that it cannot have; the error lists those that it can.
     pub fn from_env() -> Result<Self, ConfigError> {
         let default = Self::default();
-        let engines: Vec<_> = EngineKind::ALL.iter().map(|&kind| (kind.name(), kind)).collect();
+        let engines: Vec<_> = EngineKind::ALL
+            .iter()
+            .map(|&kind| (kind.name(), kind))
+            .collect();
         let window = match std::env::var("AERODROME_WINDOW") {
             Ok(text) if !text.is_empty() => crate::report::window::parse_bytes(&text)
                 .map_err(|error| ConfigError(format!("AERODROME_WINDOW: {error}")))?,
@@ -138,7 +151,11 @@ impl Config {
         Ok(Self {
             mode: word(
                 "AERODROME",
-                &[("panic", Mode::Panic), ("log", Mode::Log), ("off", Mode::Off)],
+                &[
+                    ("panic", Mode::Panic),
+                    ("log", Mode::Log),
+                    ("off", Mode::Off),
+                ],
                 default.mode,
             )?,
             semantics: word(
@@ -149,7 +166,11 @@ impl Config {
             engine: word("AERODROME_ENGINE", &engines, default.engine)?,
             predict: word(
                 "AERODROME_PREDICT",
-                &[("off", Predict::Off), ("warn", Predict::Warn), ("deny", Predict::Deny)],
+                &[
+                    ("off", Predict::Off),
+                    ("warn", Predict::Warn),
+                    ("deny", Predict::Deny),
+                ],
                 default.predict,
             )?,
             trace: path("AERODROME_TRACE"),
@@ -221,18 +242,5 @@ impl Config {
     /// After the first tracked operation: what was recorded under other settings cannot be judged under these.
     pub fn install(self) -> Result<(), ConfigError> {
         super::install(self)
-    }
-}
-
-impl FromStr for Mode {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        match text {
-            "panic" => Ok(Mode::Panic),
-            "log" => Ok(Mode::Log),
-            "off" => Ok(Mode::Off),
-            other => Err(ConfigError(format!("expected `panic`, `log` or `off`, found `{other}`"))),
-        }
     }
 }

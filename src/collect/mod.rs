@@ -4,7 +4,11 @@
 //! than the event itself; a strand that needs an answer now (a join by a family's first strand, the end of a test, the end of the process)
 //! drains by itself.
 
+mod config;
+mod deliver;
+mod live;
 mod merge;
+mod properties;
 mod session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +17,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+pub use self::config::{Config, ConfigError, Mode, Predict};
+pub use self::deliver::run_test;
+use self::deliver::say;
+pub use self::deliver::{Outcome, check, on_violation};
 use self::merge::Merge;
 use self::session::Session;
 use crate::record::{self, pool};
@@ -21,6 +29,20 @@ use crate::record::{self, pool};
 struct Collector {
     merge: Merge,
     session: Session,
+}
+
+impl Collector {
+    /// Merges and judges everything that is there; whether there was anything.
+    fn drain(&mut self) -> bool {
+        let any = self.merge.run(&mut self.session);
+        for first in self.session.take_alarms() {
+            self.merge.alarm(|strand| strand == first);
+        }
+        for complaint in self.session.take_complaints() {
+            say(&complaint);
+        }
+        any
+    }
 }
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
@@ -52,19 +74,33 @@ pub(crate) fn start() -> bool {
 }
 
 fn launch() {
+    let config = Config::from_env().unwrap_or_else(|error| {
+        say(&error.to_string());
+        std::process::exit(2);
+    });
+    if config.mode == Mode::Off {
+        return pool::switch_off();
+    }
     pool::prepare();
     *COLLECTOR.lock() = Some(Collector {
         merge: Merge::default(),
-        session: Session::default(),
+        session: Session::new(config),
     });
     let thread = std::thread::Builder::new()
         .name("aerodrome".into())
         .spawn(poll);
     if let Err(error) = thread {
-        fail(&format!(
+        return fail(&format!(
             "the collector's thread could not be started: {error}"
         ));
     }
+    // SAFETY: `at_exit` is a function that C may call.
+    unsafe { atexit(at_exit) };
+}
+
+unsafe extern "C" {
+    safe fn _exit(code: std::ffi::c_int) -> !;
+    fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
 }
 
 /// The background thread.
@@ -72,7 +108,7 @@ fn poll() {
     record::never_track_this_thread();
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
-        let busy = with(|collector| collector.merge.run(&mut collector.session));
+        let busy = with(Collector::drain);
         pause = if busy == Some(true) {
             Duration::from_micros(50)
         } else {
@@ -123,7 +159,7 @@ fn settle() {
         let start = Instant::now();
         loop {
             let reached = with(|collector| {
-                collector.merge.run(&mut collector.session);
+                collector.drain();
                 collector.merge.has_reached(strand, cursor)
             });
             if reached != Some(false) || start.elapsed() > Duration::from_secs(5) {
@@ -135,6 +171,63 @@ fn settle() {
     });
 }
 
+/// Checks a property on what the current strand's family does from here on; the number it is known by.
+pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
+    record::quiet_pen()?;
+    let (_, family) = record::current()?;
+    record::name_current_strand();
+    settle();
+    record::untracked(|| with(|collector| collector.session.declare(property, family)))
+}
+
+/// The property's test is over: what is to be told of it, if anything.
+pub(crate) fn decide(number: u64) -> Option<String> {
+    settle();
+    record::untracked(|| with(|collector| collector.session.decide(number)))?
+}
+
+/// Tells what is wrong with a property.
+///
+/// # Panics
+///
+/// With the text, where the settings say so.
+pub(crate) fn tell_property(text: &str) {
+    match config().mode {
+        Mode::Panic => panic!("property violation\n\n{text}"),
+        Mode::Log | Mode::Off => say(text),
+    }
+}
+
+/// The settings in force.
+fn config() -> Config {
+    with(|collector| collector.session.config.clone()).unwrap_or_default()
+}
+
+/// Puts other settings into force.
+fn install(config: Config) -> Result<(), ConfigError> {
+    let late = || {
+        ConfigError(
+            "settings come too late: something was recorded under others already".to_owned(),
+        )
+    };
+    record::untracked(|| {
+        start();
+        if config.mode == Mode::Off {
+            pool::switch_off();
+            return Ok(());
+        }
+        with(|collector| {
+            collector.drain();
+            if collector.session.has_begun() {
+                return Err(late());
+            }
+            collector.session.reconfigure(config);
+            Ok(())
+        })
+        .unwrap_or_else(|| Err(late()))
+    })
+}
+
 /// The current strand has joined others: if it is the first of its family, what they did is judged now.
 ///
 /// # Panics
@@ -143,9 +236,10 @@ fn settle() {
 #[track_caller]
 pub(crate) fn joined() {
     if record::is_first_of_family() && !std::thread::panicking() {
+        record::name_current_strand();
         settle();
         if let Some((_, family)) = record::current() {
-            record::untracked(|| deliver(family));
+            deliver(family);
         }
     }
 }
@@ -154,8 +248,52 @@ pub(crate) fn joined() {
 ///
 /// # Panics
 ///
-/// With the report, as the settings demand.
+/// With the reports, as the settings demand.
 #[track_caller]
 pub(crate) fn deliver(family: u32) {
-    let _ = with(|collector| collector.session.take(family));
+    let _untracked = record::Untracked::new();
+    let told = with(|collector| {
+        (
+            collector.session.take(family),
+            collector.session.config.clone(),
+        )
+    });
+    if let Some((reports, config)) = told {
+        deliver::tell(reports, &config);
+    }
+}
+
+/// The process ends: judges what there is, and tells what nobody has heard.
+extern "C" fn at_exit() {
+    // Nothing may unwind into C.
+    if let Ok(true) = catch_unwind(|| record::untracked(finish)) {
+        let _ = std::io::Write::flush(&mut std::io::stdout());
+        _exit(101);
+    }
+}
+
+/// Whether the process has failed.
+fn finish() -> bool {
+    let last = with(|collector| {
+        collector.drain();
+        let unheard = collector.session.finish();
+        for complaint in collector.session.take_complaints() {
+            say(&complaint);
+        }
+        (
+            unheard,
+            collector.session.config.clone(),
+            collector.session.counts(),
+        )
+    });
+    // Threads that outlive `main` go on without us.
+    pool::switch_off();
+    let Some((unheard, config, counts)) = last else {
+        return false;
+    };
+    let failed = deliver::tell_at_exit(unheard, &config);
+    if !config.quiet && counts.events > 0 {
+        deliver::summarize(&counts, &config);
+    }
+    failed
 }

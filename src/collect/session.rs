@@ -1,36 +1,291 @@
-//! One process's run.
+//! One process's run: every merged event is judged, written and counted.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
 use std::ptr::NonNull;
 
+use super::config::Config;
+use super::live::Live;
 use super::merge::{Definition, Sink};
+use super::properties::Properties;
+use crate::check::{Checker, Violation};
+use crate::lattice::Property;
 use crate::record::Strand;
-use crate::trace::Event;
+use crate::report::window::Window;
+use crate::report::{Extras, Report};
+use crate::trace::{AeroWriter, Event, Names, Op, StrandId};
 
 /// Everything that is done with the merged events.
-#[derive(Debug, Default)]
 pub(super) struct Session {
-    position: u64,
+    pub(super) config: Config,
+    live: Live,
+    checker: Checker,
+    properties: Properties,
+    window: Option<Window>,
+    trace: Option<AeroWriter<BufWriter<File>>>,
+    /// By strand.
+    family_of: Vec<u32>,
+    families: HashMap<u32, Family>,
+    /// First strands of families that have something to tell.
+    alarms: Vec<u32>,
+    /// What went wrong without being reason enough to stop.
+    complaints: Vec<String>,
+    counts: Counts,
+}
+
+/// What the summary at exit says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) events: u64,
+    pub(super) transactions: u64,
+    pub(super) families: u64,
+    pub(super) violations: u64,
+}
+
+/// A strand that nobody forked, and its descendants.
+#[derive(Debug, Default)]
+struct Family {
+    /// Who tells the family's violations.
+    first: Option<u32>,
+    reports: Vec<Report>,
+    /// The family's violations are asked for by [`check`](crate::check()), not told.
+    collecting: bool,
 }
 
 impl Session {
-    pub(super) fn take(&mut self, _family: u32) {}
-}
-
-impl Sink for Session {
-    fn event(&mut self, event: Event) {
-        self.position += 1;
-        if std::env::var_os("AERO_DEBUG").is_some() {
-            eprintln!("{} {event:?}", self.position);
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            live: Live::default(),
+            checker: Checker::new(config.engine, config.semantics),
+            properties: Properties::default(),
+            // The past is shown by the page only, which is made from a report file.
+            window: config.report.is_some().then(|| Window::new(config.window)),
+            trace: None,
+            family_of: Vec::new(),
+            families: HashMap::new(),
+            alarms: Vec::new(),
+            complaints: Vec::new(),
+            counts: Counts::default(),
+            config,
         }
     }
 
-    fn strand(&mut self, _id: u32, _strand: NonNull<Strand>, _family: u32) {}
+    /// Starts under other settings. What is known of strands and objects stays.
+    pub(super) fn reconfigure(&mut self, config: Config) {
+        let fresh = Self::new(config);
+        self.config = fresh.config;
+        self.checker = fresh.checker;
+        self.window = fresh.window;
+    }
 
-    fn strand_exited(&mut self, _id: u32) {}
+    /// Whether an event was taken already, so that the settings cannot change any more.
+    pub(super) fn has_begun(&self) -> bool {
+        self.counts.events > 0
+    }
 
-    fn family(&mut self, _strand: u32, _family: u32) {}
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
 
-    fn object(&mut self, _id: u32, _definition: Definition) {}
+    pub(super) fn take_alarms(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.alarms)
+    }
 
-    fn name(&mut self, _object: u32, _name: u32) {}
+    pub(super) fn take_complaints(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    /// A family whose violations are asked for.
+    pub(super) fn collect_family(&mut self, family: u32) {
+        self.families.entry(family).or_default().collecting = true;
+    }
+
+    /// What a family has to tell.
+    pub(super) fn take(&mut self, family: u32) -> Vec<Report> {
+        match self.families.get_mut(&family) {
+            Some(family) if !family.collecting => std::mem::take(&mut family.reports),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a family was asked for.
+    pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+        self.checker.forget_scope(family);
+        self.families
+            .remove(&family)
+            .map_or_else(Vec::new, |family| family.reports)
+    }
+
+    /// Checks a property on what the family does from here on; the number it is known by.
+    pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
+        self.properties.declare(property, family, &self.live)
+    }
+
+    /// The property's test is over: what is wrong with it, if anything.
+    pub(super) fn decide(&mut self, number: u64) -> Option<String> {
+        match self.properties.decide(number)? {
+            Ok(outcome) if outcome.holds() => None,
+            Ok(outcome) => Some(outcome.text(&self.live)),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// There are no more events: what nobody has heard.
+    pub(super) fn finish(&mut self) -> Vec<Report> {
+        while let Some(violation) = self.checker.finish() {
+            self.report(&violation);
+        }
+        if let Some(trace) = self.trace.take()
+            && let Err(error) = trace
+                .finish()
+                .and_then(|buffer| buffer.into_inner().map_err(|error| error.into_error()))
+        {
+            self.complaints.push(format!(
+                "the trace could not be written to its end: {error}"
+            ));
+        }
+        self.families
+            .drain()
+            .flat_map(|(_, family)| family.reports)
+            .collect()
+    }
+
+    #[cold]
+    fn report(&mut self, violation: &Violation) {
+        self.counts.violations += 1;
+        let closing = violation
+            .edges
+            .iter()
+            .find(|edge| edge.to.position == violation.event);
+        let strand = closing.map_or(violation.transactions[violation.blame].strand, |edge| {
+            edge.to.strand
+        });
+        let number = self.family_of.get(strand.0 as usize).copied().unwrap_or(0);
+        let family = self.families.entry(number).or_default();
+        let test = family
+            .first
+            .map(|first| self.live.strand(StrandId(first)).name);
+        let extras = Extras {
+            test,
+            window: self.window.as_ref(),
+            ..Extras::default()
+        };
+        family
+            .reports
+            .push(Report::new(violation, &self.live, &extras));
+        if !family.collecting {
+            self.alarms.extend(family.first);
+        }
+    }
+
+    fn open_trace(&mut self) {
+        let Some(directory) = self.config.trace.clone() else {
+            return;
+        };
+        match create_trace(&directory)
+            .and_then(|file| AeroWriter::new(BufWriter::new(file), self.config.semantics))
+        {
+            Ok(trace) => self.trace = Some(trace),
+            Err(error) => self.complaints.push(format!(
+                "AERODROME_TRACE: no trace can be written into `{}`: {error}",
+                directory.display()
+            )),
+        }
+    }
+
+    #[cold]
+    fn trace_failed(&mut self, error: &std::io::Error) {
+        self.trace = None;
+        self.complaints.push(format!(
+            "the trace ends here, it could not be written: {error}"
+        ));
+    }
+}
+
+/// A new file, named after the program and the process.
+fn create_trace(directory: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(directory)?;
+    let program = std::env::current_exe().ok();
+    let name = program
+        .as_deref()
+        .and_then(Path::file_stem)
+        .unwrap_or("program".as_ref());
+    File::create(directory.join(format!(
+        "{}-{}.aero",
+        name.to_string_lossy(),
+        std::process::id()
+    )))
+}
+
+impl Sink for Session {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        if self.counts.events == 0 {
+            self.open_trace();
+        }
+        self.counts.events += 1;
+        let position = self.counts.events;
+        self.counts.transactions += u64::from(event.op == Op::Begin);
+        if let Some(trace) = &mut self.trace
+            && let Err(error) = trace.event_with(&event, &self.live)
+        {
+            self.trace_failed(&error);
+        }
+        if let Some(window) = &mut self.window {
+            window.push(event, position);
+        }
+        let family = self
+            .family_of
+            .get(event.strand.0 as usize)
+            .copied()
+            .unwrap_or(0);
+        self.checker.enter_scope(family);
+        if self.properties.event(&event, position, family, &self.live)
+            && let Some(violation) = self.checker.step(event, position, &self.live)
+        {
+            self.report(&violation);
+        }
+    }
+
+    fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {
+        self.live.add_strand(id, strand);
+        self.family(id, family);
+        // SAFETY: a strand lives until its exit was merged.
+        if !unsafe { strand.as_ref() }.forked {
+            self.families.entry(family).or_default().first = Some(id);
+            self.counts.families += 1;
+        }
+    }
+
+    fn strand_exited(&mut self, id: u32) {
+        self.live.strand_exited(id);
+        let number = self.family_of[id as usize];
+        if let Some(family) = self.families.get_mut(&number)
+            && family.first == Some(id)
+        {
+            family.first = None;
+            if family.reports.is_empty() && !family.collecting {
+                self.families.remove(&number);
+                self.checker.forget_scope(number);
+            }
+        }
+    }
+
+    fn family(&mut self, strand: u32, family: u32) {
+        let at = strand as usize;
+        if self.family_of.len() <= at {
+            self.family_of.resize(at + 1, 0);
+        }
+        self.family_of[at] = family;
+    }
+
+    fn object(&mut self, id: u32, definition: Definition) {
+        self.live.add_object(id, definition);
+    }
+
+    fn name(&mut self, object: u32, name: u32) {
+        self.live.name(object, name);
+    }
 }

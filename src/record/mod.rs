@@ -11,6 +11,7 @@
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
+mod done;
 pub(crate) mod names;
 mod object;
 pub(crate) mod pool;
@@ -25,8 +26,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::Clock;
+pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::section::{Exclusive, Shared};
+#[cfg(feature = "parking_lot")]
+pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
 use self::strand::{Held, SEEN, Seen};
 use crate::collect;
@@ -106,7 +110,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
-        untracked(|| collect::deliver(strand.family.get()));
+        collect::deliver(strand.family.get());
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
@@ -137,15 +141,24 @@ fn register() -> Option<Pen> {
     Some(Pen(unsafe { strand.as_ref() }))
 }
 
+/// While this lives, nothing that the thread does is recorded.
+pub(crate) struct Untracked(*const Strand);
+
+impl Untracked {
+    pub(crate) fn new() -> Self {
+        Self(CURRENT.replace(UNTRACKED))
+    }
+}
+
+impl Drop for Untracked {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Runs `f` without recording what it does.
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*const Strand);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let _restore = Restore(CURRENT.replace(UNTRACKED));
+    let _untracked = Untracked::new();
     f()
 }
 
@@ -551,6 +564,33 @@ impl Pen {
         self.atomic(object, site, || (read(), What::Read))
     }
 
+    /// Runs an operation on a watched variable and records it, a write with the value that it left behind. Unlike those of other atomics, no
+    /// write is left out: each value counts.
+    pub(crate) fn watched<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, What, Option<i64>),
+    ) -> R {
+        let id = self.identify(object);
+        let mut turn = object.order.enter();
+        let (result, what, value) = operate();
+        let (ticket, moment) = turn.draw(what != What::Read);
+        drop(turn);
+        if let Some(value) = value {
+            let high = (value as u64 >> 32) as u32;
+            self.push(What::Value, value as u32, high, 0);
+        }
+        self.push(what, id, ticket, code::site(site));
+        self.0.seen[id as usize % SEEN].set(Some(Seen {
+            object: id,
+            what,
+            moment,
+            epoch: self.epoch(),
+        }));
+        result
+    }
+
     // Transactions.
 
     /// A block is entered.
@@ -562,18 +602,20 @@ impl Pen {
             if self.0.held.get().object != 0 {
                 self.flush();
             }
-            self.0.begin.set(code::block(block));
+            let block = code::block(block);
+            self.0.begin.set(block);
+            self.0.block.set(block);
             self.new_epoch();
         }
     }
 
-    /// A block is left; whether it was the outermost and nothing was recorded in it.
+    /// A block is left.
     #[inline]
-    fn end(self) -> bool {
+    fn end(self) -> Ended {
         let depth = self.0.depth.get();
         if depth != 1 {
             self.0.depth.set(depth.saturating_sub(1));
-            return false;
+            return Ended::Inner;
         }
         // A lock that was taken inside and is still held: its acquire belongs into the transaction.
         if self.0.held.get().object != 0 {
@@ -581,11 +623,11 @@ impl Pen {
         }
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
-            self.push(What::End, 0, 0, 0);
+            self.push(What::End, self.0.block.get(), 0, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
-        empty
+        if empty { Ended::Empty } else { Ended::Recorded }
     }
 
     /// The strand is about to wait for another's progress. Publishes what is held back, too.
@@ -607,7 +649,7 @@ impl Pen {
     }
 
     /// Publishes an acquire that is held back: the strand is about to wait.
-    fn flush_held(self) {
+    pub(crate) fn flush_held(self) {
         if self.0.held.get().object != 0 {
             self.flush();
         }
@@ -750,10 +792,21 @@ pub(crate) fn begin(block: &'static Block) -> bool {
     }
 }
 
-/// The block is left; whether it was an outermost one in which nothing was recorded.
+/// What it was that ended with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nothing: the block is part of another's transaction, or the strand is not tracked any more.
+    Inner,
+    /// A transaction in which nothing was recorded.
+    Empty,
+    /// A transaction.
+    Recorded,
+}
+
+/// The block is left.
 #[inline]
-pub(crate) fn end() -> bool {
-    quiet_pen().is_some_and(Pen::end)
+pub(crate) fn end() -> Ended {
+    quiet_pen().map_or(Ended::Inner, Pen::end)
 }
 
 /// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
@@ -763,6 +816,16 @@ fn name_current(pen: Pen) {
         let thread = std::thread::current();
         let _ = pen.0.name.set(thread.name().unwrap_or("").into());
     });
+}
+
+/// How many atomic blocks the current strand is in, and the outermost of them.
+pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
+    match quiet_pen_if_registered() {
+        Some(Pen(strand)) if strand.depth.get() > 0 => {
+            (strand.depth.get(), Some(code::block_of(strand.block.get())))
+        }
+        _ => (0, None),
+    }
 }
 
 /// Makes sure that the current strand has its name.

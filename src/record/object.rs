@@ -74,14 +74,21 @@ impl Object<Tickets> {
     /// For a lock around a `T`: one around nothing orders by itself.
     #[track_caller]
     pub(crate) const fn lock<T>(type_name: TypeName) -> Self {
-        Self::new(
-            if size_of::<T>() == 0 {
-                ObjectKind::BareLock
-            } else {
-                ObjectKind::Lock
-            },
-            type_name,
-        )
+        let mut object = Self::new(ObjectKind::Lock, type_name);
+        object.describe::<T>(type_name);
+        object
+    }
+
+    /// A lock is put around a `T`, here.
+    #[track_caller]
+    pub(crate) const fn describe<T>(&mut self, type_name: TypeName) {
+        self.kind = if size_of::<T>() == 0 {
+            ObjectKind::BareLock
+        } else {
+            ObjectKind::Lock
+        };
+        self.type_name = type_name;
+        self.created = Location::caller();
     }
 }
 

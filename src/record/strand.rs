@@ -61,6 +61,8 @@ pub(crate) struct Strand {
     pub(super) epoch: Cell<u64>,
     /// The code of a block whose begin is not written yet, because the block may turn out to record nothing; 0: none.
     pub(super) begin: Cell<u32>,
+    /// The code of the outermost block.
+    pub(super) block: Cell<u32>,
     pub(super) held: Cell<Held>,
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
@@ -91,6 +93,7 @@ impl Strand {
             depth: Cell::new(0),
             epoch: Cell::new(SERIAL.fetch_add(1, Ordering::Relaxed) << 40),
             begin: Cell::new(0),
+            block: Cell::new(0),
             held: Cell::new(Held::NOTHING),
             family: Cell::new(family),
             ids: Ids::new(),

@@ -2,16 +2,12 @@ use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
 use std::sync::OnceState;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::record::clock::Clock;
-use crate::record::{self, Object, What};
+use crate::record::{self, Done};
 
 /// [`std::sync::Once`], tracked.
 pub struct Once {
-    pub(crate) object: Object<Clock>,
-    /// Whether a call has completed. Changes as one with the object's tickets, which std's own state cannot.
-    done: AtomicBool,
+    pub(crate) done: Done,
     inner: std::sync::Once,
 }
 
@@ -26,8 +22,7 @@ impl Once {
     #[track_caller]
     pub const fn new() -> Once {
         Once {
-            object: Object::atomic(type_name::<Self>),
-            done: AtomicBool::new(false),
+            done: Done::new(type_name::<Self>),
             inner: std::sync::Once::new(),
         }
     }
@@ -41,15 +36,15 @@ impl Once {
     {
         let site = Location::caller();
         let mut ran = false;
-        if !self.done.load(Ordering::Acquire) {
+        if !self.done.peek() {
             self.inner.call_once(|| {
                 f();
-                self.complete(site);
+                self.done.complete(site);
                 ran = true;
             });
         }
         if !ran {
-            self.look(site);
+            self.done.look(site);
         }
     }
 
@@ -62,15 +57,15 @@ impl Once {
     {
         let site = Location::caller();
         let mut ran = false;
-        if !self.done.load(Ordering::Acquire) {
+        if !self.done.peek() {
             self.inner.call_once_force(|state| {
                 f(state);
-                self.complete(site);
+                self.done.complete(site);
                 ran = true;
             });
         }
         if !ran {
-            self.look(site);
+            self.done.look(site);
         }
     }
 
@@ -78,7 +73,7 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn is_completed(&self) -> bool {
-        self.look(Location::caller())
+        self.done.look(Location::caller())
     }
 
     /// As std's: a read; an atomic block ends before it waits and begins again after.
@@ -98,25 +93,7 @@ impl Once {
             pen.split();
         }
         wait(&self.inner);
-        self.look(site);
-    }
-
-    #[inline]
-    fn look(&self, site: &'static Location<'static>) -> bool {
-        let done = || self.done.load(Ordering::Acquire);
-        match record::pen() {
-            Some(pen) => pen.load(&self.object, site, done),
-            None => done(),
-        }
-    }
-
-    /// The call has run. In a callback of std's, so this must not panic.
-    fn complete(&self, site: &'static Location<'static>) {
-        let done = || self.done.store(true, Ordering::Release);
-        match record::quiet_pen() {
-            Some(pen) => pen.atomic(&self.object, site, || (done(), What::Write)),
-            None => done(),
-        }
+        self.done.look(site);
     }
 }
 

@@ -2,6 +2,26 @@
 //!
 //! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the same thing in memory
 //! and in a file; engines, predictors and reports know nothing else of the program that ran.
+//!
+//! [`open`] reads a trace from a file, in one of three [formats](Format); [`WellFormed`] says whether it is one.
+
+pub mod aero;
+mod error;
+mod intern;
+pub mod rapid;
+mod source;
+mod tables;
+mod wellformed;
+
+pub use aero::{AeroReader, AeroWriter};
+pub use error::{Error, Fault, Place};
+pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
+pub use source::{Format, Source, from_reader, open};
+pub use tables::Tables;
+pub use wellformed::{Malformed, Rule, WellFormed, describe, object_name};
+
+/// The longest name in a trace, in bytes. Readers refuse a longer one, writers cut it.
+pub const MAX_NAME: usize = 4096;
 
 /// A strand: what the papers call a thread.
 ///
@@ -136,6 +156,17 @@ impl Event {
     #[inline]
     pub fn block(&self) -> BlockId {
         BlockId(self.target)
+    }
+
+    /// An [`Op::Value`]: the strand's next write stores this.
+    #[inline]
+    pub fn of_value(strand: StrandId, value: i64) -> Event {
+        Event {
+            strand,
+            target: value as u32,
+            site: SiteId((value as u64 >> 32) as u32),
+            op: Op::Value,
+        }
     }
 
     /// The value of an [`Op::Value`].

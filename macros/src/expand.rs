@@ -1,0 +1,430 @@
+//! Puts the marks into the items.
+//!
+//! A marked function begins its transaction and then runs its own block:
+//!
+//! ```text
+//! fn withdraw(&self) -> bool {
+//!     ::aerodrome::__transaction! { .. }      // nothing without `check`, else `let _transaction = begin(..);`
+//!     { /* the body as it was */ }
+//! }
+//! ```
+//!
+//! No closure, so `return` and `?` leave the function, and the compiler sees the body with the return type it is checked against.
+//! The inner braces stand where the author's stood but count as written here, in edition 2024, whose rule is what a
+//! transaction needs: temporaries of the last expression (a lock guard, most often) die at the end of their block,
+//! before the transaction does, whatever edition the author writes.
+
+use crate::attr::{self, Arguments, called};
+use crate::error::Error;
+use crate::item::{self, Function, Kind, braces, see_through};
+use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
+
+pub(crate) fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let arguments = Arguments::read("atomic", &[attr::NAME, attr::CRATE], arguments, &mut errors);
+    let tokens = unwrapped(item);
+    let item = match item::read(&tokens) {
+        Kind::Function(function) => mark(&tokens, &function, &arguments, false, &mut errors),
+        Kind::Impl(members) => mark_impl(&tokens, members, &arguments, &mut errors),
+        Kind::Other(found, span) => {
+            errors.push(Error::new(
+                span,
+                format!("`#[atomic]` expected a function with a body or an `impl` block, found {found}"),
+                "mark the function whose steps must happen as one, or the `impl` block with the methods; \
+                 for a part of a function there is `atomic_block! { .. }`",
+            ));
+            tokens.into_iter().collect()
+        }
+    };
+    finish(errors, item)
+}
+
+pub(crate) fn not_atomic(_arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let error = Error::new(
+        Span::call_site(),
+        "`#[not_atomic]` expected a method of an `impl` block that is marked `#[atomic]`",
+        "remove it: only what is marked `#[atomic]` is atomic",
+    );
+    finish(vec![error], item)
+}
+
+pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let arguments = Arguments::read(
+        "aerodrome::test",
+        &[attr::RUNS, attr::CRATE],
+        arguments,
+        &mut errors,
+    );
+    let tokens = unwrapped(item);
+    let expanded = match item::read(&tokens) {
+        Kind::Function(function) => test_function(&tokens, &function, &arguments),
+        Kind::Other(found, span) => Err(no_test(span, found)),
+        Kind::Impl(_) => Err(no_test(tokens[0].span(), "an `impl` block")),
+    };
+    match expanded {
+        Ok(expanded) => finish(errors, expanded),
+        Err(error) => {
+            errors.push(error);
+            finish(errors, tokens.into_iter().collect())
+        }
+    }
+}
+
+fn finish(errors: Vec<Error>, item: TokenStream) -> TokenStream {
+    errors.iter().map(Error::tokens).chain([item]).collect()
+}
+
+/// The tokens of an item, also of one that a macro has passed on as `$item`.
+fn unwrapped(item: TokenStream) -> Vec<TokenTree> {
+    let tokens: Vec<TokenTree> = item.into_iter().collect();
+    match tokens.as_slice() {
+        [TokenTree::Group(group)] if group.delimiter() == Delimiter::None => {
+            unwrapped(group.stream())
+        }
+        _ => tokens,
+    }
+}
+
+/// Source text as tokens that stand at `span`.
+fn source(text: &str, span: Span) -> TokenStream {
+    placed(
+        text.parse().expect("the text is written in this file"),
+        span,
+    )
+}
+
+fn placed(tokens: TokenStream, span: Span) -> TokenStream {
+    let place = |mut token: TokenTree| {
+        if let TokenTree::Group(group) = &token {
+            token = Group::new(group.delimiter(), placed(group.stream(), span)).into();
+        }
+        token.set_span(span);
+        token
+    };
+    tokens.into_iter().map(place).collect()
+}
+
+/// The path to aerodrome, followed by `rest`.
+fn path(arguments: &Arguments, rest: &str) -> TokenStream {
+    let span = Span::call_site();
+    let krate = arguments
+        .krate
+        .clone()
+        .unwrap_or_else(|| source("::aerodrome", span));
+    krate.into_iter().chain(source(rest, span)).collect()
+}
+
+fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
+    let mut group = Group::new(delimiter, stream);
+    group.set_span(span);
+    group.into()
+}
+
+/// A body apart: the attributes inside it, which must stay the first thing in the function, and the rest.
+fn split_body(body: &Group) -> (Vec<TokenTree>, Vec<TokenTree>) {
+    let mut attributes: Vec<TokenTree> = body.stream().into_iter().collect();
+    let mut at = 0;
+    while let Some(3) = item::attribute(&attributes[at..]) {
+        at += 3;
+    }
+    let rest = attributes.split_off(at);
+    (attributes, rest)
+}
+
+/// The function with its mark, or as it was where it cannot have one.
+fn mark(
+    tokens: &[TokenTree],
+    function: &Function,
+    arguments: &Arguments,
+    in_impl: bool,
+    errors: &mut Vec<Error>,
+) -> TokenStream {
+    let body = match markable(function, in_impl) {
+        Ok(body) => body,
+        Err(error) => {
+            errors.push(error);
+            return tokens[..function.end].iter().cloned().collect();
+        }
+    };
+    let mut call = path(arguments, "::__transaction!");
+    let mut mark = TokenStream::new();
+    if let Some(name) = &arguments.name {
+        mark.extend(source("name:", Span::call_site()));
+        mark.extend([TokenTree::from(name.clone())]);
+        mark.extend(source(",", Span::call_site()));
+    }
+    // Where the block is: these name the place where they are written, and they are written at the function's name.
+    mark.extend(source(
+        "at: (::core::file!(), ::core::line!(), ::core::column!())",
+        function.name.span(),
+    ));
+    call.extend([group(Delimiter::Brace, mark, Span::call_site())]);
+
+    let (attributes, rest) = split_body(body);
+    let block = group(
+        Delimiter::Brace,
+        rest.into_iter().collect(),
+        body.span().resolved_at(Span::mixed_site()),
+    );
+    let body = group(
+        Delimiter::Brace,
+        attributes.into_iter().chain(call).chain([block]).collect(),
+        body.span(),
+    );
+    tokens[..function.signature.end]
+        .iter()
+        .cloned()
+        .chain([body])
+        .collect()
+}
+
+/// The body of a function that can be a transaction.
+fn markable(function: &Function, in_impl: bool) -> Result<&Group, Error> {
+    let or_exempt = if in_impl {
+        "; or exempt the method with `#[not_atomic]`"
+    } else {
+        ""
+    };
+    for qualifier in &function.qualifiers {
+        let help = match qualifier.to_string().as_str() {
+            "const" => {
+                "a transaction begins and ends at run time: remove `const`, or mark the function that calls this one"
+            }
+            "async" | "gen" => {
+                "what waits for others in between is not atomic: put the steps between two `.await`s into a \
+                 function of their own and mark that, or put `atomic_block! { .. }` around them"
+            }
+            _ => continue,
+        };
+        return Err(Error::new(
+            qualifier.span(),
+            format!(
+                "`#[atomic]` expected a plain function, found `{qualifier} fn {}`",
+                function.name
+            ),
+            format!("{help}{or_exempt}"),
+        ));
+    }
+    function.body.as_ref().ok_or_else(|| {
+        Error::new(
+            function.name.span(),
+            format!(
+                "`#[atomic]` expected a function with a body, found only the declaration of `{}`",
+                function.name
+            ),
+            "mark the function where it is implemented",
+        )
+    })
+}
+
+fn mark_impl(
+    tokens: &[TokenTree],
+    members: usize,
+    arguments: &Arguments,
+    errors: &mut Vec<Error>,
+) -> TokenStream {
+    if let Some(name) = &arguments.name {
+        errors.push(Error::new(
+            name.span(),
+            "`name` expected one function, found an `impl` block",
+            "remove it: methods are named after their type; or mark a method with `#[atomic(name = \"..\")]`",
+        ));
+    }
+    let arguments = Arguments {
+        name: None,
+        krate: arguments.krate.clone(),
+        runs: None,
+    };
+    let body = braces(&tokens[members]).expect("`read` has found braces here");
+    let stream = mark_members(body.stream(), &arguments, errors);
+    tokens[..members]
+        .iter()
+        .cloned()
+        .chain([group(Delimiter::Brace, stream, body.span())])
+        .collect()
+}
+
+fn mark_members(
+    members: TokenStream,
+    arguments: &Arguments,
+    errors: &mut Vec<Error>,
+) -> TokenStream {
+    let tokens: Vec<TokenTree> = members.into_iter().collect();
+    let mut rest = tokens.as_slice();
+    let mut marked = TokenStream::new();
+    while let Some(first) = rest.first() {
+        if let TokenTree::Group(inner) = first
+            && item::is_whole_item(inner)
+        {
+            let stream = mark_members(inner.stream(), arguments, errors);
+            marked.extend([group(Delimiter::None, stream, inner.span())]);
+            rest = &rest[1..];
+            continue;
+        }
+        match item::read(rest) {
+            Kind::Function(function) => {
+                let (exempt, member) = without_exemption(&rest[..function.end]);
+                let Kind::Function(function_alone) = item::read(&member) else {
+                    unreachable!("only an attribute is gone")
+                };
+                // A method with a mark of its own, say for its name, gets no second one.
+                marked.extend(match exempt || has_attribute(&member, "atomic") {
+                    true => member.into_iter().collect(),
+                    false => mark(&member, &function_alone, arguments, true, errors),
+                });
+                rest = &rest[function.end..];
+            }
+            _ => {
+                let end = item::member_end(rest);
+                marked.extend(rest[..end].iter().cloned());
+                rest = &rest[end..];
+            }
+        }
+    }
+    marked
+}
+
+/// The positions and lengths of the attributes in front of an item.
+fn attributes(tokens: &[TokenTree]) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let length = item::attribute(&tokens[at..])?;
+        at += length;
+        Some((at - length, length))
+    })
+}
+
+fn is_called(tokens: &[TokenTree], (at, length): (usize, usize), name: &str) -> bool {
+    called(&tokens[at + length - 1]).is_some_and(|last| last.to_string() == name)
+}
+
+fn has_attribute(tokens: &[TokenTree], name: &str) -> bool {
+    attributes(tokens).any(|attribute| is_called(tokens, attribute, name))
+}
+
+/// Whether a method is marked `#[not_atomic]`, and the method without that.
+fn without_exemption(tokens: &[TokenTree]) -> (bool, Vec<TokenTree>) {
+    match attributes(tokens).find(|&attribute| is_called(tokens, attribute, "not_atomic")) {
+        Some((at, length)) => (true, [&tokens[..at], &tokens[at + length..]].concat()),
+        None => (false, tokens.to_vec()),
+    }
+}
+
+fn no_test(span: Span, found: &str) -> Error {
+    Error::new(
+        span,
+        format!("`#[aerodrome::test]` expected a plain function without parameters, found {found}"),
+        "write `#[aerodrome::test] fn what_it_shows() { .. }`",
+    )
+}
+
+/// The test as a plain `#[test]` around the function as it was, which `run_test` runs and judges:
+///
+/// ```text
+/// #[::core::prelude::v1::test]
+/// fn name() -> ::aerodrome::__private::ExitCode {        // no return type where the function has none: `#[should_panic]` needs that
+///     fn name() -> Result<(), Error> { /* the body as it was */ }
+///     ::aerodrome::__private::run_test(1, name)
+/// }
+/// ```
+fn test_function(
+    tokens: &[TokenTree],
+    function: &Function,
+    arguments: &Arguments,
+) -> Result<TokenStream, Error> {
+    let name = &function.name;
+    if let Some(qualifier) = function.qualifiers.first() {
+        return Err(no_test(
+            qualifier.span(),
+            &format!("`{qualifier} fn {name}`"),
+        ));
+    }
+    let signature = &tokens[function.signature.clone()];
+    let flat = see_through(signature);
+    let returned = match flat.as_slice() {
+        [TokenTree::Group(parameters), returned @ ..]
+            if parameters.delimiter() == Delimiter::Parenthesis =>
+        {
+            match parameters.stream().into_iter().next() {
+                None => returned,
+                Some(first) => {
+                    return Err(no_test(first.span(), &format!("parameters of `{name}`")));
+                }
+            }
+        }
+        _ => {
+            return Err(no_test(
+                name.span(),
+                &format!("generic parameters of `{name}`"),
+            ));
+        }
+    };
+    let Some(body) = &function.body else {
+        return Err(no_test(name.span(), &format!("`{name}` without a body")));
+    };
+    if let Some((at, _)) =
+        attributes(tokens).find(|&attribute| is_called(tokens, attribute, "test"))
+    {
+        return Err(Error::new(
+            tokens[at + 1].span(),
+            "`#[aerodrome::test]` found another `#[test]` on the same function",
+            "remove one of them: `#[aerodrome::test]` is a `#[test]`",
+        ));
+    }
+    // `()` has nothing to report; whatever else is returned is reported after each run.
+    let returns_unit = match returned {
+        [] => true,
+        [_, _, TokenTree::Group(unit)] => {
+            unit.delimiter() == Delimiter::Parenthesis && unit.stream().is_empty()
+        }
+        _ => false,
+    };
+
+    // A transaction of the test's own belongs into each run: around them all it would be open when they are judged.
+    let (marks, kept): (Vec<_>, Vec<_>) =
+        attributes(tokens).partition(|&attribute| is_called(tokens, attribute, "atomic"));
+    let attribute_tokens = |list: &[(usize, usize)]| -> TokenStream {
+        list.iter()
+            .flat_map(|&(at, length)| tokens[at..at + length].iter().cloned())
+            .collect()
+    };
+    let head = attributes(tokens)
+        .map(|(at, length)| at + length)
+        .last()
+        .unwrap_or(0);
+
+    let span = Span::call_site();
+    let mut inner = attribute_tokens(&marks);
+    inner.extend(source("fn", span));
+    inner.extend([TokenTree::from(name.clone())]);
+    inner.extend(signature.iter().cloned());
+    inner.extend([TokenTree::from(body.clone())]);
+
+    let runs = Literal::u32_unsuffixed(arguments.runs.unwrap_or(1));
+    let mut run = path(arguments, "::__private::run_test");
+    let call = [TokenTree::from(runs)]
+        .into_iter()
+        .chain(source(",", span))
+        .chain([TokenTree::from(name.clone())]);
+    run.extend([group(Delimiter::Parenthesis, call.collect(), span)]);
+    if returns_unit {
+        run = source("let _ =", span)
+            .into_iter()
+            .chain(run)
+            .chain(source(";", span))
+            .collect();
+    }
+
+    let mut outer = source("#[::core::prelude::v1::test]", span);
+    outer.extend(attribute_tokens(&kept));
+    outer.extend(tokens[head..function.signature.start].iter().cloned());
+    outer.extend(source("()", span));
+    if !returns_unit {
+        outer.extend(source("->", span));
+        outer.extend(path(arguments, "::__private::ExitCode"));
+    }
+    inner.extend(run);
+    outer.extend([group(Delimiter::Brace, inner, body.span())]);
+    Ok(outer)
+}

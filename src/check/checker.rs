@@ -1,0 +1,274 @@
+//! The whole check of a trace: semantics, engine, violations held back, repeats.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
+use std::hash::{Hash, Hasher};
+
+use super::{AnyEngine, Engine, EngineKind, Lowering, Violation};
+use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
+
+/// Checks a trace: [`Lowering`], an [`Engine`], and what stands between the engine and the user.
+///
+/// - Lock events that do not order are kept from the engine: those of a [`ObjectKind::Lock`] under `rust`.
+/// - Under `rust` a violation is *held* while its cycle passes through an open transaction that has written nothing yet: such a
+///   transaction may still find out that it has read nonsense, and start anew, and then nobody was misled. The
+///   violation is released when every such transaction has written or ended, and forgotten if one of them restarts.
+/// - Of violations with the same block, entry and exit site, and type of object, the first is given out, the others are counted.
+///
+/// ```
+/// use aerodrome::check::{Checker, EngineKind};
+/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
+/// # use aerodrome::trace::*;
+/// # struct NoNames;
+/// # impl Names for NoNames {
+/// #     fn strand(&self, _: StrandId) -> StrandInfo { StrandInfo::default() }
+/// #     fn object(&self, _: ObjectId) -> ObjectInfo {
+/// #         ObjectInfo { kind: ObjectKind::Variable, name: None, type_name: None, created: SiteId::NONE }
+/// #     }
+/// #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Variable }
+/// #     fn site(&self, _: SiteId) -> Option<SiteInfo> { None }
+/// #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: String::new(), site: SiteId::NONE } }
+/// # }
+/// # let names = NoNames;
+/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// let trace = [
+///     event(0, Op::Begin, 1),
+///     event(0, Op::Read, 7),
+///     event(1, Op::Write, 7),
+///     event(1, Op::Write, 8),
+///     event(0, Op::Read, 8), // closes a cycle, but might be validated
+///     event(0, Op::End, 1),  // it was not
+/// ];
+/// let mut checker = Checker::new(EngineKind::Exact, Semantics::Rust);
+/// for (event, position) in trace.into_iter().zip(1..) {
+///     if let Some(violation) = checker.step(event, position, &names) {
+///         assert_eq!((position, violation.event), (6, 5));
+///     }
+/// }
+/// assert!(checker.finish().is_none());
+/// assert_eq!(checker.counts(), [1]);
+/// ```
+#[derive(Debug)]
+pub struct Checker {
+    lowering: Lowering,
+    engine: AnyEngine,
+    /// Where each strand's open transaction began; 0 where none is open.
+    begins: Vec<u64>,
+    found: Vec<Box<Violation>>,
+    held: Vec<Held>,
+    ready: VecDeque<Box<Violation>>,
+    /// The number of each violation that was given out.
+    known: HashMap<Key, usize>,
+    counts: Vec<u64>,
+    scope: u32,
+}
+
+/// What makes two violations the same to a user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    scope: u32,
+    block: Option<BlockId>,
+    entry: SiteId,
+    exit: SiteId,
+    /// A hash of the type of the object of the closing event; of its name or number where the type is not known.
+    object: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    violation: Box<Violation>,
+    key: Key,
+    /// How often it was seen.
+    count: u64,
+    /// The transactions that have written nothing yet: a strand, and where it began.
+    unwritten: Vec<(StrandId, u64)>,
+}
+
+impl Checker {
+    /// At the start of a trace.
+    pub fn new(engine: EngineKind, semantics: Semantics) -> Checker {
+        Checker {
+            lowering: Lowering::new(semantics),
+            engine: AnyEngine::new(engine),
+            begins: Vec::new(),
+            found: Vec::new(),
+            held: Vec::new(),
+            ready: VecDeque::new(),
+            known: HashMap::new(),
+            counts: Vec::new(),
+            scope: 0,
+        }
+    }
+
+    /// What comes next is of this scope. Violations are repeats of one another within a scope only: two tests that run in one
+    /// process fail each for itself.
+    #[inline]
+    pub fn enter_scope(&mut self, scope: u32) {
+        self.scope = scope;
+    }
+
+    /// Forgets which violations a scope has had.
+    pub fn forget_scope(&mut self, scope: u32) {
+        self.known.retain(|key, _| key.scope != scope);
+    }
+
+    /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the trace's events from 1.
+    ///
+    /// Answers with a violation that is new. Where one event releases several, the others come with the next calls.
+    #[inline]
+    pub fn step(
+        &mut self,
+        event: Event,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) -> Option<Box<Violation>> {
+        let Checker {
+            lowering,
+            engine,
+            begins,
+            found,
+            held,
+            ..
+        } = self;
+        let rust = lowering.semantics() == Semantics::Rust;
+        if !held.is_empty()
+            && event.op == Op::Restart
+            && let Some(strand) = lowering.unwritten(event.strand)
+        {
+            let begin = begins.get(strand.0 as usize).copied().unwrap_or(0);
+            held.retain(|held| !held.unwritten.contains(&(strand, begin)));
+        }
+        lowering.lower(event, &mut |event| {
+            match event.op {
+                Op::Acquire
+                | Op::Release
+                | Op::AcquireShared
+                | Op::ReleaseShared
+                | Op::Upgrade
+                | Op::Downgrade
+                    if rust && names.kind(event.object()) == ObjectKind::Lock =>
+                {
+                    return;
+                }
+                Op::Begin => set(begins, event.strand, position),
+                Op::End => set(begins, event.strand, 0),
+                _ => {}
+            }
+            if let Some(violation) = engine.step(event, position) {
+                found.push(violation);
+            }
+        });
+        if !self.found.is_empty() || (!self.held.is_empty() && event.op != Op::Read) {
+            self.settle(event, names);
+        }
+        if self.ready.is_empty() {
+            None
+        } else {
+            self.ready.pop_front()
+        }
+    }
+
+    /// The trace is over: gives out what is left, one violation a call.
+    pub fn finish(&mut self) -> Option<Box<Violation>> {
+        for held in std::mem::take(&mut self.held) {
+            self.give_out(held);
+        }
+        self.ready.pop_front()
+    }
+
+    /// How often each violation occurred, in the order in which they were given out.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    #[cold]
+    fn settle(&mut self, event: Event, names: &(impl Names + ?Sized)) {
+        for violation in std::mem::take(&mut self.found) {
+            let unwritten: Vec<_> = match self.lowering.semantics() {
+                Semantics::Paper => Vec::new(),
+                Semantics::Rust => violation
+                    .transactions
+                    .iter()
+                    .filter_map(|transaction| Some((transaction.strand, transaction.begin?)))
+                    .filter(|&transaction| self.is_unwritten(transaction))
+                    .collect(),
+            };
+            let key = Key {
+                scope: self.scope,
+                ..key(&violation, event, names)
+            };
+            match self
+                .held
+                .iter_mut()
+                .find(|held| held.key == key && held.unwritten == unwritten)
+            {
+                Some(held) => held.count += 1,
+                None => self.held.push(Held {
+                    violation,
+                    key,
+                    count: 1,
+                    unwritten,
+                }),
+            }
+        }
+        for mut held in std::mem::take(&mut self.held) {
+            held.unwritten
+                .retain(|&transaction| self.is_unwritten(transaction));
+            if held.unwritten.is_empty() {
+                self.give_out(held);
+            } else {
+                self.held.push(held);
+            }
+        }
+    }
+
+    fn is_unwritten(&self, (strand, begin): (StrandId, u64)) -> bool {
+        self.begins.get(strand.0 as usize) == Some(&begin)
+            && self.lowering.unwritten(strand) == Some(strand)
+    }
+
+    fn give_out(&mut self, held: Held) {
+        match self.known.entry(held.key) {
+            Entry::Occupied(known) => self.counts[*known.get()] += held.count,
+            Entry::Vacant(new) => {
+                new.insert(self.counts.len());
+                self.counts.push(held.count);
+                self.ready.push_back(held.violation);
+            }
+        }
+    }
+}
+
+#[inline]
+fn set(begins: &mut Vec<u64>, strand: StrandId, position: u64) {
+    let at = strand.0 as usize;
+    if at >= begins.len() {
+        begins.resize(at + 1, 0);
+    }
+    begins[at] = position;
+}
+
+fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Key {
+    let mut hasher = DefaultHasher::new();
+    let closing = (violation.blame + violation.edges.len())
+        .checked_sub(1)
+        .map(|at| at % violation.edges.len());
+    let object = closing.and_then(|at| violation.edges[at].to.object);
+    if let Some(object) = object {
+        let info = names.object(object);
+        match info.type_name.or(info.name) {
+            Some(name) => name.hash(&mut hasher),
+            None => object.0.hash(&mut hasher),
+        }
+    }
+    Key {
+        scope: 0,
+        block: violation.transactions[violation.blame].block,
+        entry: closing.map_or(event.site, |at| violation.edges[at].to.site),
+        exit: violation
+            .edges
+            .get(violation.blame)
+            .map_or(SiteId::NONE, |edge| edge.from.site),
+        object: hasher.finish(),
+    }
+}

@@ -1,0 +1,432 @@
+//! The default engine: reports every cycle at the very event that closes it.
+//!
+//! # The algorithm
+//!
+//! The trace is a graph. Its nodes are transactions, an event outside any block being one of its own; its edges are
+//! program order, fork and join, release and acquire, signal and await, send and receive, and pairs of accesses that do not
+//! commute. The trace is conflict serializable if and only if the graph has no cycle (Flanagan, Freund and Yi, *Velodrome*,
+//! PLDI 2008; Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020, definition 1).
+//!
+//! A new edge ends in the transaction that executes now. It closes a cycle if and only if that transaction reaches the
+//! edge's origin. So the engine keeps exactly that: for each *open* transaction `a` and strand `v`, `S[a][v]`, the first
+//! node of `v` that `a` reaches; the later ones follow by program order. A node is a strand and an index, and an edge
+//! `(u, k) -> t` is
+//!
+//! - nothing, where `u` is `t`: that is program order;
+//! - nothing, where no open `a` has `S[a][u] <= k`: the node is dead (below);
+//! - a violation, where `t` is open and `S[t][u] <= k`;
+//! - otherwise, for every open `a` with `S[a][u] <= k` that does not reach `t` yet: `S[a][t]` becomes `t`'s present
+//!   node, and `a` reaches whatever `t`'s open transaction reaches.
+//!
+//! # Why this is exact
+//!
+//! *Only open transactions matter.* A transaction that has ended gains no in-edges any more: every edge ends in the
+//! transaction that executes. A cycle that is closed later than its end enters it by a path from the transaction that closes the
+//! cycle, which is open then and has been since before the path was complete. So when a transaction ends its row is dropped, and a node that no open
+//! transaction reaches is *dead*: nobody will ever reach it, and its edges close no cycle.
+//!
+//! *Rows are complete.* Claim: an open `a` reaches `(v, j)` if and only if `S[a][v] <= j`. A new edge `(u, k) -> t`
+//! adds the pairs (whatever reaches `(u, k)`, whatever `t`'s node reaches). What reaches `(u, k)` and is open is found by the claim.
+//! `t`'s node reaches itself, the later nodes of `t`, of which there are none, and, where it is open, its row;
+//! where it is not, it is an event that just happened, and has no out-edges.
+//!
+//! *Events outside blocks share nodes.* Such an event gets a new index only where somebody reaches it who did not reach
+//! the strand before. Otherwise it is reached by just those who reach the strand's last node, so one index serves both. It cannot
+//! close a cycle: it has no out-edges yet.
+//!
+//! # Objects
+//!
+//! A variable keeps the *current group* of commuting accesses (reads, or updates of one kind, or one write), and the *group
+//! before*. An access that commutes with the current group gets edges from the group before, and joins; any other gets edges from
+//! the current group, and starts a new one. Edges from older accesses are implied: every member of a group got edges from every member of
+//! the group before it, so by induction there is a path from every older access that does not commute to the present one.
+//! A group of one write has no use for the group before, because nothing commutes with it.
+//!
+//! Three kinds of members are dropped. A strand's older access of the group: program order leads from it to the newer one. A repeated access
+//! of one node: it is the same node. And dead members: where a member `m` is dead, all of the group before are dead too, because whoever
+//! reached one of them would reach `m` by the edge between them. So nothing is lost even where a group loses all of
+//! its members.
+//!
+//! A lock keeps its last exclusive release (or downgrade) and the shared releases since; older ones are implied through the acquire that came
+//! between. A signalled object keeps each strand's last signal, a message its send.
+//!
+//! # Bounds
+//!
+//! A variable is two [`Mark`]s, 32 bytes; a group with several live members has them in a list beside. `S` is kept sparsely, by column: a strand
+//! lists the other open transactions that reach it, so cost and memory follow what is shared and not the number of strands. A strand that is
+//! over gives its slot back when nobody reaches it any more: all its nodes are then dead, and the next owner of the slot goes on with larger
+//! indices.
+//!
+//! # Witness
+//!
+//! An entry `S[a][v]` remembers the edge that made it. The origin of that edge is reached by `a` as well, so a violation walks from
+//! entry to entry back to `a`; it arrives, because the graph has no cycle. Transactions that have ended are
+//! remembered by name while an open one reaches them, up to 1,024 a strand; a report for which an older one is
+//! needed leaves its name out. Positions older than 2^32 events are off by a multiple of that.
+//!
+//! After a violation the closing edge is not taken, so all of this stays true, for the graph without the edges that were reported.
+
+mod mark;
+mod paged;
+mod reach;
+#[cfg(test)]
+mod tests;
+
+use mark::{Mark, Tag};
+use paged::Paged;
+use reach::{Reachability, Step};
+
+use super::{Engine, Violation};
+use crate::trace::{Event, Op};
+
+/// A variable: see the module's documentation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Variable {
+    current: Mark,
+    before: Mark,
+}
+
+const _: () = assert!(size_of::<Variable>() <= 32);
+
+/// A lock: the last exclusive release, and the shared ones since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lock {
+    exclusive: Mark,
+    shared: Mark,
+}
+
+/// The engine that reports every cycle at the event that closes it. See the [module's documentation](self).
+///
+/// ```
+/// use aerodrome::check::{Engine, Exact};
+/// use aerodrome::trace::{Event, Op, SiteId, StrandId};
+///
+/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// let trace = [
+///     event(0, Op::Begin, 1),
+///     event(0, Op::Read, 7),
+///     event(1, Op::Write, 7),
+///     event(0, Op::Write, 7),
+/// ];
+/// let mut engine = Exact::new();
+/// let found = trace.iter().zip(1..).find_map(|(event, position)| engine.step(*event, position));
+/// assert_eq!(found.unwrap().event, 4);
+/// ```
+#[derive(Debug)]
+pub struct Exact {
+    graph: Reachability,
+    variables: Paged<Variable>,
+    locks: Paged<Lock>,
+    signals: Paged<Mark>,
+    messages: Paged<Mark>,
+    lists: Lists,
+}
+
+impl Default for Exact {
+    fn default() -> Exact {
+        Exact::new()
+    }
+}
+
+impl Exact {
+    /// An engine at the start of a trace.
+    pub fn new() -> Exact {
+        Exact {
+            graph: Reachability::default(),
+            variables: Paged::new(),
+            locks: Paged::new(),
+            signals: Paged::new(),
+            messages: Paged::new(),
+            lists: Lists::default(),
+        }
+    }
+
+    #[inline(always)]
+    fn access(&mut self, tag: Tag, event: Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.graph.slot(&event, position);
+        let node = self.graph.node(slot);
+        let variable = self.variables.get_mut(event.target);
+        let current = variable.current;
+        if current.is_of(node)
+            && (current.is_a(tag) || current.is_a(Tag::Write) || current.is_a(Tag::ReadWrite))
+        {
+            return None;
+        }
+        // Most accesses come after nothing but the strand's own and dead ones.
+        if current.is_single()
+            && !variable.before.is_list()
+            && (current.slot() == slot || self.graph.is_dead(current))
+        {
+            if tag.excludes() || !current.is_a(tag) {
+                variable.before = current;
+            } else if variable.before.is_single() {
+                return self.access_slowly(slot, tag, event, position);
+            }
+            variable.current = Mark::new(node, tag, event.site, position);
+            return None;
+        }
+        self.access_slowly(slot, tag, event, position)
+    }
+
+    /// An access that comes after others, or joins others.
+    #[inline(never)]
+    fn access_slowly(
+        &mut self,
+        slot: u32,
+        tag: Tag,
+        event: Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let variable = self.variables.get_mut(event.target);
+        let commutes = variable.current.tag().commutes(tag);
+        if commutes
+            && self
+                .lists
+                .has(variable.current, self.graph.node(slot), slot)
+        {
+            return None;
+        }
+        let mut step = Step::new(event, position, tag);
+        if commutes {
+            if !variable.before.is_empty() {
+                self.lists
+                    .edges(&mut variable.before, slot, &mut step, &mut self.graph);
+            }
+            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+            variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
+        } else {
+            self.lists
+                .edges(&mut variable.current, slot, &mut step, &mut self.graph);
+            self.lists.discard(variable.before);
+            variable.before = variable.current;
+            if tag.excludes() {
+                self.lists.discard(variable.current);
+                variable.before = Mark::EMPTY;
+            }
+            variable.current = Mark::new(self.graph.node(slot), tag, event.site, position);
+        }
+        step.found
+    }
+
+    /// A strand takes a lock.
+    #[inline]
+    fn acquire(&mut self, tag: Tag, event: Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.graph.slot(&event, position);
+        let lock = self.locks.get_mut(event.target);
+        let mut step = Step::new(event, position, tag);
+        if !lock.exclusive.is_empty() {
+            self.graph.edge(lock.exclusive, slot, &mut step);
+        }
+        if tag != Tag::AcquireShared && !lock.shared.is_empty() {
+            self.lists
+                .edges(&mut lock.shared, slot, &mut step, &mut self.graph);
+        }
+        step.found
+    }
+
+    /// A strand gives a lock back, or its right to exclude others.
+    #[inline]
+    fn release(&mut self, tag: Tag, event: Event, position: u64) {
+        let slot = self.graph.slot(&event, position);
+        let lock = self.locks.get_mut(event.target);
+        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+        if tag == Tag::ReleaseShared {
+            lock.shared = self.lists.join(lock.shared, tag, mark, &self.graph);
+        } else {
+            lock.exclusive = mark;
+            self.lists.discard(lock.shared);
+            lock.shared = Mark::EMPTY;
+        }
+    }
+
+    fn retire(&mut self, object: u32) {
+        let variable = self.variables.take(object);
+        let lock = self.locks.take(object);
+        let signals = self.signals.take(object);
+        self.messages.take(object);
+        for mark in [variable.current, variable.before, lock.shared, signals] {
+            self.lists.discard(mark);
+        }
+    }
+}
+
+impl Engine for Exact {
+    #[inline]
+    fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        match event.op {
+            Op::Begin => {
+                let slot = self.graph.slot(&event, position);
+                self.graph.begin(slot, &event, position);
+            }
+            Op::End => {
+                let slot = self.graph.slot(&event, position);
+                self.graph.end(slot);
+            }
+            Op::Read => return self.access(Tag::Read, event, position),
+            Op::Write => return self.access(Tag::Write, event, position),
+            Op::ReadWrite => return self.access(Tag::ReadWrite, event, position),
+            Op::Update(kind) => return self.access(Tag::of_update(kind), event, position),
+            Op::Acquire => return self.acquire(Tag::Acquire, event, position),
+            Op::AcquireShared => return self.acquire(Tag::AcquireShared, event, position),
+            Op::Upgrade => return self.acquire(Tag::Upgrade, event, position),
+            Op::Release => self.release(Tag::Release, event, position),
+            Op::ReleaseShared => self.release(Tag::ReleaseShared, event, position),
+            Op::Downgrade => self.release(Tag::Downgrade, event, position),
+            Op::Fork => {
+                let slot = self.graph.slot(&event, position);
+                self.graph.fork(slot, &event, position);
+            }
+            Op::Join => {
+                let slot = self.graph.slot(&event, position);
+                let mut step = Step::new(event, position, Tag::Join);
+                self.graph.join(slot, &mut step);
+                return step.found;
+            }
+            Op::Signal => {
+                let slot = self.graph.slot(&event, position);
+                let mark = Mark::new(self.graph.node(slot), Tag::Signal, event.site, position);
+                let signals = self.signals.get_mut(event.target);
+                *signals = self.lists.join(*signals, Tag::Signal, mark, &self.graph);
+            }
+            Op::Await => {
+                let slot = self.graph.slot(&event, position);
+                let mut step = Step::new(event, position, Tag::Await);
+                let signals = self.signals.get_mut(event.target);
+                self.lists.edges(signals, slot, &mut step, &mut self.graph);
+                return step.found;
+            }
+            Op::Send => {
+                let slot = self.graph.slot(&event, position);
+                let mark = Mark::new(self.graph.node(slot), Tag::Send, event.site, position);
+                *self.messages.get_mut(event.target) = mark;
+            }
+            Op::Recv => {
+                let slot = self.graph.slot(&event, position);
+                let send = self.messages.take(event.target);
+                let mut step = Step::new(event, position, Tag::Recv);
+                if !send.is_empty() {
+                    self.graph.edge(send, slot, &mut step);
+                }
+                self.retire(event.target);
+                return step.found;
+            }
+            Op::Retire => self.retire(event.target),
+            Op::Exit => self.graph.exit(event.strand),
+            Op::Split | Op::Restart | Op::Value => {}
+        }
+        None
+    }
+}
+
+/// The members of groups that have several, each list ordered by slot.
+#[derive(Debug, Default)]
+struct Lists {
+    lists: Vec<Vec<Mark>>,
+    free: Vec<u32>,
+}
+
+/// Where the member of `slot` is, or belongs.
+#[inline]
+fn find(list: &[Mark], slot: u32) -> Result<usize, usize> {
+    // Slots are dense, so the member of a slot is seldom far from where it is in a list of all.
+    if list
+        .get(slot as usize)
+        .is_some_and(|mark| mark.slot() == slot)
+    {
+        return Ok(slot as usize);
+    }
+    list.binary_search_by_key(&slot, |mark| mark.slot())
+}
+
+/// A list that was larger than this gives its memory back.
+const KEPT_CAPACITY: usize = 64;
+
+impl Lists {
+    /// The group of two accesses.
+    fn pair(&mut self, tag: Tag, a: Mark, b: Mark) -> Mark {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.lists.push(Vec::new());
+            self.lists.len() as u32 - 1
+        });
+        let list = &mut self.lists[number as usize];
+        list.extend(if a.slot() < b.slot() { [a, b] } else { [b, a] });
+        Mark::list(tag, number)
+    }
+
+    /// The group without its list.
+    fn discard(&mut self, group: Mark) {
+        if group.is_list() {
+            let list = &mut self.lists[group.list_number() as usize];
+            if list.capacity() > KEPT_CAPACITY {
+                *list = Vec::new();
+            }
+            list.clear();
+            self.free.push(group.list_number());
+        }
+    }
+
+    /// The node is already a member.
+    fn has(&self, group: Mark, node: mark::Node, slot: u32) -> bool {
+        if !group.is_list() {
+            return group.is_of(node);
+        }
+        let list = &self.lists[group.list_number() as usize];
+        find(list, slot).is_ok_and(|at| list[at].is_of(node))
+    }
+
+    /// The group with `mark` in it, in place of an older access of its strand.
+    fn join(&mut self, group: Mark, tag: Tag, mark: Mark, graph: &Reachability) -> Mark {
+        if !group.is_list() {
+            return if group.is_empty() || group.slot() == mark.slot() || graph.is_dead(group) {
+                mark
+            } else {
+                self.pair(tag, group, mark)
+            };
+        }
+        let list = &mut self.lists[group.list_number() as usize];
+        match find(list, mark.slot()) {
+            Ok(at) => list[at] = mark,
+            Err(at) if list.len() < list.capacity() => list.insert(at, mark),
+            Err(_) => {
+                // Full: the dead make room. Where few are dead the capacity doubles, so that the sweeps stay rare.
+                list.retain(|&mark| !graph.is_dead(mark));
+                if list.is_empty() {
+                    self.discard(group);
+                    return mark;
+                }
+                if list.len() > list.capacity() / 2 {
+                    list.reserve(list.capacity());
+                }
+                let at = list.partition_point(|other| other.slot() < mark.slot());
+                list.insert(at, mark);
+            }
+        }
+        group
+    }
+
+    /// Edges from every member to what the strand in `slot` does now. Members that are dead are dropped.
+    fn edges(&mut self, group: &mut Mark, slot: u32, step: &mut Step, graph: &mut Reachability) {
+        if !group.is_list() {
+            if !group.is_empty() {
+                graph.edge(*group, slot, step);
+            }
+            return;
+        }
+        let list = &mut self.lists[group.list_number() as usize];
+        list.retain(|&mark| {
+            graph.edge(mark, slot, step);
+            !graph.is_dead(mark)
+        });
+        if list.len() < 2 {
+            let left = list.first().copied().unwrap_or(Mark::EMPTY);
+            self.discard(*group);
+            *group = left;
+        }
+    }
+
+    /// How much memory is kept, in members.
+    #[cfg(test)]
+    fn size(&self) -> usize {
+        self.lists.iter().map(|list| 1 + list.capacity()).sum()
+    }
+}

@@ -1,0 +1,649 @@
+//! Strands, their nodes, and which open transaction reaches which of them.
+
+use std::collections::VecDeque;
+
+use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
+use crate::check::cycle::{self, Hop, object_of};
+use crate::check::{Access, Edge, Transaction, Violation};
+use crate::trace::{BlockId, Event, Op, SiteId, StrandId};
+
+/// How many transactions of one strand are remembered by name while an open transaction reaches them.
+const REMEMBERED: usize = 1024;
+
+/// In `slot_of`: the strand has no slot.
+const NO_SLOT: u32 = u32::MAX;
+/// In `slot_of`: the strand's next event needs attention, because it is its first or because its indices run out.
+const ATTENTION: u32 = 1 << 31;
+const _: () = assert!(MAX_SLOTS <= ATTENTION);
+
+/// What a report says of a transaction.
+#[derive(Clone, Copy, Debug)]
+struct Descriptor {
+    /// 0 where it is forgotten.
+    begin: u64,
+    block: BlockId,
+    site: SiteId,
+}
+
+impl Descriptor {
+    const FORGOTTEN: Descriptor = Descriptor {
+        begin: 0,
+        block: BlockId(0),
+        site: SiteId::NONE,
+    };
+}
+
+/// An open transaction reaches a strand, from the node of `to` on; and the edge by which it does.
+///
+/// Invariant: `reacher` also reaches the node of `from`, or that is a node of its own. So a walk from entry to entry ends in the
+/// reacher, because the graph has no cycle.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    reacher: u32,
+    object: u32,
+    from: Mark,
+    to: Mark,
+    left: Descriptor,
+    entered: Descriptor,
+}
+
+/// What every event looks at.
+#[derive(Debug)]
+struct Slot {
+    /// The node that the strand's next access belongs to.
+    node: Node,
+    /// The same while a transaction is open, [`Node::NEVER`] otherwise.
+    open: Node,
+    /// The other open transactions that reach this strand, ordered by reacher.
+    reached_by: Vec<Reach>,
+    /// The slots whose `reached_by` names this one.
+    reaches: Vec<u32>,
+}
+
+/// What only reports, forks and joins look at.
+#[derive(Debug)]
+struct Owner {
+    strand: StrandId,
+    /// The open transaction, or the last one.
+    current: Descriptor,
+    /// The strand's first event and its transaction.
+    first: Option<(Access, Transaction)>,
+    /// Transactions that ended while another open one reached them, by index.
+    remembered: VecDeque<(u64, Descriptor)>,
+    /// The strand is over; the slot is free once nobody reaches it.
+    retired: bool,
+}
+
+/// The event at hand.
+pub(super) struct Step {
+    pub(super) event: Event,
+    pub(super) position: u64,
+    pub(super) tag: Tag,
+    /// An event outside any block has been given a node of its own.
+    bumped: bool,
+    /// The first cycle that it closed.
+    pub(super) found: Option<Box<Violation>>,
+}
+
+impl Step {
+    #[inline]
+    pub(super) fn new(event: Event, position: u64, tag: Tag) -> Step {
+        Step {
+            event,
+            position,
+            tag,
+            bumped: false,
+            found: None,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Reachability {
+    slots: Vec<Slot>,
+    owners: Vec<Owner>,
+    slot_of: Vec<u32>,
+    free: Vec<u32>,
+    new_reachers: Vec<u32>,
+}
+
+impl Reachability {
+    /// The slot of the strand that executes `event`.
+    #[inline]
+    pub(super) fn slot(&mut self, event: &Event, position: u64) -> u32 {
+        match self.slot_of.get(event.strand.0 as usize) {
+            Some(&slot) if slot < ATTENTION => slot,
+            _ => self.attend(event, position),
+        }
+    }
+
+    #[cold]
+    fn attend(&mut self, event: &Event, position: u64) -> u32 {
+        let mut slot = self
+            .slot_of
+            .get(event.strand.0 as usize)
+            .map_or(NO_SLOT, |&slot| slot);
+        if slot == NO_SLOT {
+            slot = self.allocate(event.strand);
+        }
+        slot &= !ATTENTION;
+        if self.slots[slot as usize].node.index() >= MAX_INDEX - 1
+            && self.slots[slot as usize].open == Node::NEVER
+        {
+            slot = self.renew(slot);
+        }
+        if self.owners[slot as usize].first.is_none() {
+            let access = Access {
+                position,
+                strand: event.strand,
+                op: event.op,
+                object: object_of(event.op, event.target),
+                site: event.site,
+            };
+            let block = (event.op == Op::Begin).then(|| event.block());
+            let transaction = Transaction {
+                strand: event.strand,
+                block,
+                begin: Some(position),
+                site: event.site,
+            };
+            self.owners[slot as usize].first = Some((access, transaction));
+        }
+        if self.slots[slot as usize].node.index() < MAX_INDEX - 1 {
+            self.slot_of[event.strand.0 as usize] = slot;
+        }
+        slot
+    }
+
+    /// Gives `strand` a slot that nobody reaches.
+    fn allocate(&mut self, strand: StrandId) -> u32 {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                // What is left of the slot's former strands is dead for ever: nobody reaches it, and it gains no edges any
+                // more. A larger index keeps it apart from the new strand's nodes.
+                let it = &mut self.slots[slot as usize];
+                it.node = it.node.next(true);
+                slot
+            }
+            None => {
+                let slot = self.slots.len() as u32;
+                assert!(slot < MAX_SLOTS, "more than {MAX_SLOTS} strands at once");
+                self.slots.push(Slot {
+                    node: Node::new(slot, 1),
+                    open: Node::NEVER,
+                    reached_by: Vec::new(),
+                    reaches: Vec::new(),
+                });
+                self.owners.push(Owner {
+                    strand,
+                    current: Descriptor::FORGOTTEN,
+                    first: None,
+                    remembered: VecDeque::new(),
+                    retired: false,
+                });
+                slot
+            }
+        };
+        let owner = &mut self.owners[slot as usize];
+        owner.strand = strand;
+        owner.first = None;
+        owner.retired = false;
+        let number = strand.0 as usize;
+        if number >= self.slot_of.len() {
+            self.slot_of.resize(number + 1, NO_SLOT);
+        }
+        self.slot_of[number] = slot | ATTENTION;
+        slot
+    }
+
+    /// Moves a strand whose indices run out, and which has no open transaction, to another slot, as if it had forked itself.
+    fn renew(&mut self, old: u32) -> u32 {
+        let strand = self.owners[old as usize].strand;
+        let new = self.allocate(strand);
+        self.inherit(
+            old,
+            new,
+            Mark::new(self.slots[old as usize].node, Tag::Joined, SiteId::NONE, 0),
+            0,
+        );
+        self.retire(old);
+        new
+    }
+
+    /// Everyone who reaches the strand in `parent` reaches the new one in `child`.
+    fn inherit(&mut self, parent: u32, child: u32, from: Mark, position: u64) {
+        let to = Mark::new(
+            self.slots[child as usize].node,
+            Tag::Forked,
+            SiteId::NONE,
+            0,
+        );
+        let left = self.describe(&from, position);
+        let mut reached_by = std::mem::take(&mut self.slots[child as usize].reached_by);
+        let mut link = |reacher: u32| {
+            reached_by.push(Reach {
+                reacher,
+                object: 0,
+                from,
+                to,
+                left,
+                entered: Descriptor::FORGOTTEN,
+            });
+        };
+        for reach in &self.slots[parent as usize].reached_by {
+            link(reach.reacher);
+        }
+        if self.slots[parent as usize].open != Node::NEVER {
+            link(parent);
+        }
+        reached_by.sort_unstable_by_key(|reach| reach.reacher);
+        for reach in &reached_by {
+            self.slots[reach.reacher as usize].reaches.push(child);
+        }
+        self.slots[child as usize].reached_by = reached_by;
+    }
+
+    /// The strand in `slot` does nothing any more.
+    fn retire(&mut self, slot: u32) {
+        self.end(slot);
+        self.owners[slot as usize].retired = true;
+        if self.slots[slot as usize].reached_by.is_empty() {
+            self.release(slot);
+        }
+    }
+
+    /// Nobody reaches the retired strand in `slot`.
+    fn release(&mut self, slot: u32) {
+        let number = self.owners[slot as usize].strand.0 as usize;
+        if self.slot_of[number] & !ATTENTION == slot {
+            self.slot_of[number] = NO_SLOT;
+        }
+        // A slot without indices is not used again.
+        if self.slots[slot as usize].node.index() < MAX_INDEX / 2 {
+            self.free.push(slot);
+        }
+    }
+
+    /// The node of `slot`'s next access.
+    #[inline]
+    pub(super) fn node(&self, slot: u32) -> Node {
+        self.slots[slot as usize].node
+    }
+
+    /// No open transaction reaches the access's node, hence none ever will.
+    #[inline]
+    pub(super) fn is_dead(&self, mark: Mark) -> bool {
+        let slot = &self.slots[mark.slot() as usize];
+        slot.reached_by.is_empty() && !mark.is_of(slot.open)
+    }
+
+    #[inline]
+    pub(super) fn begin(&mut self, slot: u32, event: &Event, position: u64) {
+        let it = &mut self.slots[slot as usize];
+        it.node = it.node.next(false);
+        it.open = it.node;
+        self.owners[slot as usize].current = Descriptor {
+            begin: position,
+            block: event.block(),
+            site: event.site,
+        };
+        if it.node.index() >= MAX_INDEX - 1 {
+            self.slot_of[event.strand.0 as usize] |= ATTENTION;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self, slot: u32) {
+        let it = &mut self.slots[slot as usize];
+        if it.open == Node::NEVER {
+            return;
+        }
+        it.open = Node::NEVER;
+        it.node = it.node.unary();
+        if !(it.reaches.is_empty() && it.reached_by.is_empty()) {
+            self.forget(slot);
+        }
+    }
+
+    /// Drops what the transaction that just ended reaches.
+    fn forget(&mut self, slot: u32) {
+        let it = &self.slots[slot as usize];
+        if !it.reached_by.is_empty() {
+            let owner = &mut self.owners[slot as usize];
+            if owner.remembered.len() == REMEMBERED {
+                owner.remembered.pop_front();
+            }
+            owner.remembered.push_back((it.node.index(), owner.current));
+        }
+        let mut reaches = std::mem::take(&mut self.slots[slot as usize].reaches);
+        for &other in &reaches {
+            let it = &mut self.slots[other as usize];
+            if let Ok(at) = find(&it.reached_by, slot) {
+                it.reached_by.remove(at);
+            }
+            if it.reached_by.is_empty() {
+                let owner = &mut self.owners[other as usize];
+                owner.remembered.clear();
+                if owner.retired {
+                    self.release(other);
+                }
+            }
+        }
+        reaches.clear();
+        self.slots[slot as usize].reaches = reaches;
+    }
+
+    pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
+        let child = event.other();
+        self.exit(child);
+        let new = self.allocate(child);
+        let from = Mark::new(
+            self.slots[slot as usize].node,
+            Tag::Fork,
+            event.site,
+            position,
+        );
+        self.inherit(slot, new, from, position);
+    }
+
+    /// The strand does nothing any more. It may still be joined.
+    pub(super) fn exit(&mut self, strand: StrandId) {
+        match self.slot_of.get(strand.0 as usize) {
+            Some(&slot) if slot != NO_SLOT => self.retire(slot & !ATTENTION),
+            _ => {}
+        }
+    }
+
+    pub(super) fn join(&mut self, slot: u32, step: &mut Step) {
+        let child = match self.slot_of.get(step.event.target as usize) {
+            Some(&child) if child != NO_SLOT => child & !ATTENTION,
+            _ => return,
+        };
+        if child == slot {
+            return;
+        }
+        self.end(child);
+        if self.owners[child as usize].first.is_some() {
+            let from = Mark::new(
+                self.slots[child as usize].node,
+                Tag::Joined,
+                SiteId::NONE,
+                0,
+            );
+            self.edge(from, slot, step);
+        }
+        if !self.owners[child as usize].retired {
+            self.retire(child);
+        }
+    }
+
+    /// The access comes before what the strand in `slot` does now.
+    #[inline]
+    pub(super) fn edge(&mut self, from: Mark, slot: u32, step: &mut Step) {
+        if from.slot() != slot && !self.is_dead(from) {
+            self.take(from, slot, step);
+        }
+    }
+
+    fn take(&mut self, from: Mark, slot: u32, step: &mut Step) {
+        let source = &self.slots[from.slot() as usize];
+        let here = &self.slots[slot as usize].reached_by;
+        let mut is_news = from.is_of(source.open) && find(here, from.slot()).is_err();
+        for reach in &source.reached_by {
+            if reach.to.index() <= from.index() {
+                if reach.reacher == slot {
+                    if step.found.is_none() {
+                        step.found = Some(self.cycle(from, slot, step));
+                    }
+                    return;
+                }
+                is_news = is_news || find(here, reach.reacher).is_err();
+            }
+        }
+        if is_news {
+            self.spread(from, slot, step);
+        }
+    }
+
+    /// All who reach `from` reach the strand in `slot` from now on, and whatever its open transaction reaches.
+    fn spread(&mut self, from: Mark, slot: u32, step: &mut Step) {
+        let mut new = std::mem::take(&mut self.new_reachers);
+        new.clear();
+        let source = &self.slots[from.slot() as usize];
+        let all = source
+            .reached_by
+            .iter()
+            .filter(|reach| reach.to.index() <= from.index());
+        new.extend(all.map(|reach| reach.reacher));
+        if from.is_of(source.open) {
+            new.push(from.slot());
+        }
+        let here = &self.slots[slot as usize].reached_by;
+        new.retain(|&reacher| find(here, reacher).is_err());
+        self.enter(from, slot, step, &new);
+        self.new_reachers = new;
+    }
+
+    /// The transactions `new` reach the strand in `slot` by this edge, and did not before.
+    fn enter(&mut self, from: Mark, slot: u32, step: &mut Step, new: &[u32]) {
+        let is_open = self.slots[slot as usize].open != Node::NEVER;
+        if !is_open && !step.bumped {
+            step.bumped = true;
+            let it = &mut self.slots[slot as usize];
+            it.node = it.node.next(true);
+            if it.node.index() >= MAX_INDEX - 1 {
+                self.slot_of[step.event.strand.0 as usize] |= ATTENTION;
+            }
+        }
+        let to = Mark::new(
+            self.slots[slot as usize].node,
+            step.tag,
+            step.event.site,
+            step.position,
+        );
+        let left = self.describe(&from, step.position);
+        let entered = self.describe(&to, step.position);
+        let reaches = if is_open {
+            std::mem::take(&mut self.slots[slot as usize].reaches)
+        } else {
+            Vec::new()
+        };
+        for &reacher in new {
+            self.lower(
+                slot,
+                Reach {
+                    reacher,
+                    object: step.event.target,
+                    from,
+                    to,
+                    left,
+                    entered,
+                },
+            );
+            for &other in &reaches {
+                let it = &self.slots[other as usize].reached_by;
+                if let Ok(at) = find(it, slot) {
+                    let reach = Reach { reacher, ..it[at] };
+                    self.lower(other, reach);
+                }
+            }
+        }
+        if is_open {
+            self.slots[slot as usize].reaches = reaches;
+        }
+    }
+
+    /// Enters `reach` where it is news.
+    fn lower(&mut self, slot: u32, reach: Reach) {
+        let it = &mut self.slots[slot as usize];
+        match find(&it.reached_by, reach.reacher) {
+            Ok(at) if it.reached_by[at].to.index() <= reach.to.index() => {}
+            Ok(at) => it.reached_by[at] = reach,
+            Err(at) => {
+                it.reached_by.insert(at, reach);
+                self.slots[reach.reacher as usize].reaches.push(slot);
+            }
+        }
+    }
+
+    /// The name of the transaction of a mark.
+    fn describe(&self, mark: &Mark, now: u64) -> Descriptor {
+        let owner = &self.owners[mark.slot() as usize];
+        if mark.is_unary() {
+            return Descriptor {
+                begin: mark.position(now),
+                block: BlockId(0),
+                site: mark.site(),
+            };
+        }
+        if mark.is_of(self.slots[mark.slot() as usize].open) {
+            return owner.current;
+        }
+        match owner
+            .remembered
+            .binary_search_by_key(&mark.index(), |&(index, _)| index)
+        {
+            Ok(at) => owner.remembered[at].1,
+            Err(_) => Descriptor::FORGOTTEN,
+        }
+    }
+
+    fn transaction(&self, mark: &Mark, descriptor: Descriptor) -> Transaction {
+        let strand = self.owners[mark.slot() as usize].strand;
+        let known = descriptor.begin != 0;
+        let block = (known && !mark.is_unary()).then_some(descriptor.block);
+        Transaction {
+            strand,
+            block,
+            begin: known.then_some(descriptor.begin),
+            site: descriptor.site,
+        }
+    }
+
+    fn access(&self, mark: &Mark, object: u32, now: u64) -> Access {
+        let op = mark.own_tag().op();
+        Access {
+            position: mark.position(now),
+            strand: self.owners[mark.slot() as usize].strand,
+            op,
+            object: object_of(op, object),
+            site: mark.site(),
+        }
+    }
+
+    /// The cycle that the edge from `closing` to the strand in `slot` closes.
+    #[cold]
+    fn cycle(&self, closing: Mark, slot: u32, step: &Step) -> Box<Violation> {
+        let now = step.position;
+        let to = Mark::new(
+            self.slots[slot as usize].node,
+            step.tag,
+            step.event.site,
+            now,
+        );
+        let mut path = vec![Reach {
+            reacher: slot,
+            object: step.event.target,
+            from: closing,
+            to,
+            left: self.describe(&closing, now),
+            entered: self.owners[slot as usize].current,
+        }];
+        let mut at = closing.slot();
+        while at != slot {
+            let reached_by = &self.slots[at as usize].reached_by;
+            let Ok(found) = find(reached_by, slot) else {
+                unreachable!("a reacher reaches the origin of its edges");
+            };
+            path.push(reached_by[found]);
+            at = reached_by[found].from.slot();
+        }
+        path.reverse();
+        let mut hops: Vec<Hop> = Vec::with_capacity(path.len());
+        for (i, reach) in path.iter().enumerate() {
+            // A fork comes before everything that the new strand does, so before the event by which the cycle leaves it;
+            // a join after everything, so after the event by which the cycle entered.
+            let to = if reach.to.own_tag() != Tag::Forked {
+                (
+                    self.access(&reach.to, reach.object, now),
+                    self.transaction(&reach.to, reach.entered),
+                )
+            } else {
+                let next = &path[i + 1];
+                match &self.owners[next.from.slot() as usize].first {
+                    _ if next.from.own_tag() != Tag::Joined => (
+                        self.access(&next.from, next.object, now),
+                        self.transaction(&next.from, next.left),
+                    ),
+                    Some(first) => first.clone(),
+                    None => unreachable!("a cycle leaves the strand by one of its events"),
+                }
+            };
+            let from = if reach.from.own_tag() != Tag::Joined {
+                (
+                    self.access(&reach.from, reach.object, now),
+                    self.transaction(&reach.from, reach.left),
+                )
+            } else {
+                match hops.last() {
+                    Some(hop) => (hop.edge.to, hop.to.clone()),
+                    None => unreachable!("a joined strand is not the one that closes the cycle"),
+                }
+            };
+            hops.push(Hop {
+                edge: Edge {
+                    from: from.0,
+                    to: to.0,
+                },
+                from: from.1,
+                to: to.1,
+            });
+        }
+        cycle::violation(hops, now)
+    }
+
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How much memory is kept, in entries.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        let slots = self
+            .slots
+            .iter()
+            .map(|slot| slot.reached_by.capacity() + slot.reaches.capacity());
+        slots.sum::<usize>()
+            + self
+                .owners
+                .iter()
+                .map(|owner| owner.remembered.capacity())
+                .sum::<usize>()
+    }
+
+    /// As if the strand had had almost all the transactions that a slot can have.
+    #[cfg(test)]
+    pub(super) fn wear_out(&mut self, strand: StrandId) {
+        let slot = self.slot_of[strand.0 as usize];
+        self.slots[slot as usize].node = Node::new(slot, MAX_INDEX - 3);
+    }
+}
+
+/// Where the entry of `reacher` is, or belongs.
+#[inline]
+fn find(reached_by: &[Reach], reacher: u32) -> Result<usize, usize> {
+    if reached_by.len() > 4 {
+        return reached_by.binary_search_by_key(&reacher, |reach| reach.reacher);
+    }
+    for (at, reach) in reached_by.iter().enumerate() {
+        if reach.reacher >= reacher {
+            return if reach.reacher == reacher {
+                Ok(at)
+            } else {
+                Err(at)
+            };
+        }
+    }
+    Err(reached_by.len())
+}

@@ -1,0 +1,109 @@
+//! Which engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Aerodrome, Engine, Exact, Velodrome, Violation};
+use crate::trace::Event;
+
+macro_rules! engines {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// An engine, by name.
+        ///
+        /// ```
+        /// use aerodrome::check::EngineKind;
+        ///
+        /// assert_eq!("exact".parse(), Ok(EngineKind::Exact));
+        /// assert!("precise".parse::<EngineKind>().unwrap_err().to_string().contains("exact"));
+        /// ```
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum EngineKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl EngineKind {
+            /// Every engine, the default one first.
+            pub const ALL: &[EngineKind] = &[$(EngineKind::$kind),*];
+
+            /// The name that [`FromStr`] understands.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(EngineKind::$kind => $name,)*
+                }
+            }
+
+            /// An engine at the start of a trace.
+            pub fn engine(self) -> Box<dyn Engine + Send> {
+                match self {
+                    $(EngineKind::$kind => Box::new($kind::new()),)*
+                }
+            }
+        }
+
+        /// The engines without indirection: the checker calls one for every event.
+        #[derive(Debug)]
+        pub(super) enum AnyEngine {
+            $($kind($kind),)*
+        }
+
+        impl AnyEngine {
+            pub(super) fn new(kind: EngineKind) -> AnyEngine {
+                match kind {
+                    $(EngineKind::$kind => AnyEngine::$kind($kind::new()),)*
+                }
+            }
+        }
+
+        impl Engine for AnyEngine {
+            #[inline]
+            fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+                match self {
+                    $(AnyEngine::$kind(engine) => engine.step(event, position),)*
+                }
+            }
+        }
+    };
+}
+
+engines! {
+    /// [`Exact`].
+    #[default]
+    Exact = "exact",
+    /// [`Aerodrome`].
+    Aerodrome = "aerodrome",
+    /// [`Velodrome`].
+    Velodrome = "velodrome",
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No engine has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEngine(String);
+
+impl fmt::Display for UnknownEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
+        write!(
+            f,
+            "expected an engine ({}), found `{}`",
+            names.join(", "),
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownEngine {}
+
+impl FromStr for EngineKind {
+    type Err = UnknownEngine;
+
+    fn from_str(name: &str) -> Result<EngineKind, UnknownEngine> {
+        let found = EngineKind::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| UnknownEngine(name.to_owned()))
+    }
+}

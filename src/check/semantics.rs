@@ -1,0 +1,433 @@
+//! Recorded events, read under a [`Semantics`]: the table "One trace, two semantics" of `ARCHITECTURE.md`, as code.
+
+use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
+
+/// Turns recorded events into plain ones: no [`Op::Split`] and no [`Op::Restart`], each strand in at most one block, and nothing
+/// that depends on the semantics any more, except which locks order.
+///
+/// What comes out is well formed if what goes in is. Under `paper` it is the same trace, with updates turned into reads and
+/// writes. Under `rust`:
+///
+/// - a split, or a join of a strand from outside the transaction, ends the transaction and begins another of the same block;
+/// - a restart does so where the transaction has written nothing yet;
+/// - a strand that is forked inside a transaction *works for it* until that transaction ends: its events are given to the
+///   transaction's strand, its own blocks are nested ones. Its fork is emitted when the transaction ends, so that what it does
+///   later comes after the transaction; a block that it is inside of at that moment begins there, and locks that
+///   it holds are handed over by a release and an acquire.
+///
+/// To have written is to have done what another strand can see: a write, an update, a send, a receive or a signal.
+///
+/// ```
+/// use aerodrome::check::Lowering;
+/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
+///
+/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// let mut lowering = Lowering::new(Semantics::Rust);
+/// let mut lowered = Vec::new();
+/// for recorded in [event(0, Op::Begin, 1), event(0, Op::Fork, 5), event(5, Op::Read, 7)] {
+///     lowering.lower(recorded, &mut |event| lowered.push(event));
+/// }
+/// assert_eq!(lowered, [event(0, Op::Begin, 1), event(0, Op::Read, 7)]);
+/// ```
+#[derive(Debug)]
+pub struct Lowering {
+    semantics: Semantics,
+    strands: Vec<Strand>,
+}
+
+#[derive(Debug, Default)]
+struct Strand {
+    /// The strand whose open transaction this one works for.
+    works_for: Option<StrandId>,
+    /// The block that the strand is inside of, and where it began.
+    block: Option<(BlockId, SiteId)>,
+    /// The open transaction has written. Of a strand that works for another, not used.
+    written: bool,
+    /// Those who work for the open transaction.
+    workers: Vec<StrandId>,
+    /// The locks that the strand and its workers share, once for each of them: only the first to share a lock and the last to
+    /// let it go are seen.
+    shared: Vec<ObjectId>,
+    /// What is to be known of a strand while it works for another.
+    work: Option<Box<Work>>,
+    /// The strand has worked for a transaction of this strand and block, which is over: a join by anyone else comes after that.
+    worked: Option<(StrandId, BlockId)>,
+}
+
+#[derive(Debug)]
+struct Work {
+    /// Where the strand was forked.
+    site: SiteId,
+    /// Acquires without their releases.
+    held: Vec<Event>,
+    /// What the strand's next write stores: other events of the transaction may come between.
+    value: Option<Event>,
+    /// The strand is over.
+    exited: bool,
+}
+
+impl Lowering {
+    /// At the start of a trace.
+    pub fn new(semantics: Semantics) -> Lowering {
+        Lowering {
+            semantics,
+            strands: Vec::new(),
+        }
+    }
+
+    /// The semantics that events are read under.
+    pub fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    /// Takes the next recorded event and emits what it stands for: nothing, one event, or several.
+    #[inline]
+    pub fn lower(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        match self.semantics {
+            Semantics::Paper => match event.op {
+                Op::Split | Op::Restart => {}
+                Op::Update(_) => emit(Event {
+                    op: Op::ReadWrite,
+                    ..event
+                }),
+                _ => emit(event),
+            },
+            Semantics::Rust => {
+                let strand = self.strand(event.strand);
+                if strand.works_for.is_some() {
+                    return self.lower_work(event, emit);
+                }
+                match event.op {
+                    Op::Begin => {
+                        strand.block = Some((event.block(), event.site));
+                        strand.written = false;
+                        emit(event);
+                    }
+                    Op::End => {
+                        self.dismiss(event.strand, emit);
+                        self.strand(event.strand).block = None;
+                        emit(event);
+                    }
+                    Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
+                        self.lower_rare(event, emit);
+                    }
+                    Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
+                        self.share(event, emit);
+                    }
+                    op => {
+                        strand.written |= writes(op);
+                        emit(event);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The transaction that an event of this strand now belongs to has begun and has written nothing yet: the strand whose
+    /// transaction it is.
+    pub(super) fn unwritten(&self, strand: StrandId) -> Option<StrandId> {
+        let strand = self.effective(strand);
+        let it = self.strands.get(strand.0 as usize)?;
+        (it.block.is_some() && !it.written).then_some(strand)
+    }
+
+    /// Who an event of this strand is given to.
+    fn effective(&self, strand: StrandId) -> StrandId {
+        self.strands
+            .get(strand.0 as usize)
+            .and_then(|it| it.works_for)
+            .unwrap_or(strand)
+    }
+
+    #[inline]
+    fn strand(&mut self, id: StrandId) -> &mut Strand {
+        let at = id.0 as usize;
+        if at >= self.strands.len() {
+            self.strands.resize_with(at + 1, Strand::default);
+        }
+        &mut self.strands[at]
+    }
+
+    /// The strand whose transaction the events of this strand belong to.
+    fn transaction(&self, strand: StrandId) -> Option<StrandId> {
+        let strand = self.effective(strand);
+        self.strands
+            .get(strand.0 as usize)?
+            .block
+            .is_some()
+            .then_some(strand)
+    }
+
+    /// The operations that act on transactions.
+    fn lower_rare(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        let transaction = self.transaction(event.strand);
+        match event.op {
+            Op::Split => {
+                if let Some(owner) = transaction {
+                    self.split(owner, event.site, emit);
+                }
+            }
+            Op::Restart => {
+                // Those who work for the transaction go on with it.
+                if let Some(owner) = self.unwritten(event.strand) {
+                    self.begin_anew(owner, event.site, emit);
+                }
+            }
+            Op::Fork => {
+                self.over(event.other(), emit);
+                match transaction {
+                    Some(owner) => {
+                        self.strand(owner).workers.push(event.other());
+                        let child = self.strand(event.other());
+                        child.works_for = Some(owner);
+                        child.work = Some(Box::new(Work {
+                            site: event.site,
+                            held: Vec::new(),
+                            value: None,
+                            exited: false,
+                        }));
+                    }
+                    None => emit(event),
+                }
+            }
+            Op::Join => {
+                let works_for = self.strand(event.other()).works_for;
+                if works_for.is_some() && works_for == transaction {
+                    self.over(event.other(), emit);
+                    return;
+                }
+                if let Some(other) = works_for {
+                    self.release_worker(other, event.other(), emit);
+                }
+                if self
+                    .strand(event.other())
+                    .worked
+                    .is_some_and(|(owner, _)| owner != event.strand)
+                {
+                    self.carry_order(event.other(), emit);
+                }
+                if let Some(owner) = transaction {
+                    self.split(owner, event.site, emit);
+                }
+                emit(event);
+                self.over(event.other(), emit);
+            }
+            Op::Exit => {
+                self.dismiss(event.strand, emit);
+                if let Some((block, _)) = self.strand(event.strand).block.take() {
+                    emit(Event {
+                        target: block.0,
+                        op: Op::End,
+                        ..event
+                    });
+                }
+                self.carry_order(event.strand, emit);
+                emit(event);
+            }
+            _ => unreachable!("handled by the callers"),
+        }
+    }
+
+    /// An event of a strand that works for another's transaction.
+    fn lower_work(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        let strand = self.strand(event.strand);
+        let (Some(owner), Some(work)) = (strand.works_for, &mut strand.work) else {
+            unreachable!("only called for a strand that works for another");
+        };
+        let own = Event {
+            strand: owner,
+            ..event
+        };
+        match event.op {
+            Op::Begin => strand.block = Some((event.block(), event.site)),
+            Op::End => strand.block = None,
+            Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
+            Op::Value => work.value = Some(own),
+            // The end of a worker is not the end of whom it works for.
+            Op::Exit => {
+                work.exited = true;
+                work.value = None;
+                strand.block = None;
+            }
+            op => {
+                match op {
+                    Op::Acquire | Op::AcquireShared => work.held.push(event),
+                    Op::Release | Op::ReleaseShared => {
+                        work.held.retain(|held| held.target != event.target)
+                    }
+                    Op::Upgrade => work.hold(event.object(), Op::Acquire),
+                    Op::Downgrade => work.hold(event.object(), Op::AcquireShared),
+                    Op::Write | Op::ReadWrite | Op::Update(_) => {
+                        if let Some(value) = work.value.take() {
+                            emit(value);
+                        }
+                    }
+                    _ => {}
+                }
+                self.strand(owner).written |= writes(op);
+                self.share(own, emit);
+            }
+        }
+    }
+
+    /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and release.
+    fn share(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        let shared = &mut self.strand(event.strand).shared;
+        let lock = event.object();
+        let held = shared.iter().position(|&held| held == lock);
+        match (event.op, held) {
+            (Op::AcquireShared, Some(_)) => return shared.push(lock),
+            (Op::AcquireShared | Op::Downgrade, _) => shared.push(lock),
+            (Op::ReleaseShared | Op::Upgrade, Some(at)) => {
+                shared.swap_remove(at);
+                if shared.contains(&lock) {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        emit(event);
+    }
+
+    fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
+        self.dismiss(owner, emit);
+        self.begin_anew(owner, site, emit);
+    }
+
+    fn begin_anew(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
+        let it = self.strand(owner);
+        it.written = false;
+        if let Some((block, _)) = it.block {
+            emit(Event {
+                strand: owner,
+                target: block.0,
+                site,
+                op: Op::End,
+            });
+            emit(Event {
+                strand: owner,
+                target: block.0,
+                site,
+                op: Op::Begin,
+            });
+        }
+    }
+
+    /// The transaction ends: those who worked for it become strands of their own that come after it.
+    #[inline]
+    fn dismiss(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
+        if self.strand(owner).workers.is_empty() {
+            return;
+        }
+        for worker in self.strand(owner).workers.clone() {
+            self.release_worker(owner, worker, emit);
+        }
+    }
+
+    fn release_worker(&mut self, owner: StrandId, worker: StrandId, emit: &mut impl FnMut(Event)) {
+        self.strand(owner).workers.retain(|&other| other != worker);
+        let it = self.strand(worker);
+        it.works_for = None;
+        it.written = false;
+        let block = it.block;
+        let Some(work) = it.work.take() else { return };
+        for held in &work.held {
+            let op = if held.op == Op::Acquire {
+                Op::Release
+            } else {
+                Op::ReleaseShared
+            };
+            self.share(
+                Event {
+                    strand: owner,
+                    op,
+                    ..*held
+                },
+                emit,
+            );
+        }
+        emit(Event {
+            strand: owner,
+            target: worker.0,
+            site: work.site,
+            op: Op::Fork,
+        });
+        let transaction = self
+            .strand(owner)
+            .block
+            .map_or(BlockId(0), |(block, _)| block);
+        self.strand(worker).worked = Some((owner, transaction));
+        if work.exited {
+            self.carry_order(worker, emit);
+            emit(Event {
+                strand: worker,
+                target: 0,
+                site: work.site,
+                op: Op::Exit,
+            });
+        }
+        if let Some((block, site)) = block {
+            emit(Event {
+                strand: worker,
+                target: block.0,
+                site,
+                op: Op::Begin,
+            });
+        }
+        for &held in &work.held {
+            self.share(held, emit);
+        }
+        if let Some(value) = work.value {
+            emit(Event {
+                strand: worker,
+                ..value
+            });
+        }
+    }
+
+    /// A join comes after what the strand has done for another's transaction, but those events are not its own any more. An
+    /// empty block of the strand carries that order.
+    fn carry_order(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
+        let it = self.strand(strand);
+        if let Some((_, block)) = it.worked.take()
+            && it.block.is_none()
+        {
+            for op in [Op::Begin, Op::End] {
+                emit(Event {
+                    strand,
+                    target: block.0,
+                    site: SiteId::NONE,
+                    op,
+                });
+            }
+        }
+    }
+
+    /// The strand does nothing any more; its number may be given to another.
+    fn over(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
+        self.dismiss(strand, emit);
+        let it = std::mem::take(self.strand(strand));
+        if let Some(owner) = it.works_for {
+            self.strand(owner).workers.retain(|&other| other != strand);
+        }
+    }
+}
+
+impl Work {
+    fn hold(&mut self, lock: ObjectId, op: Op) {
+        for held in &mut self.held {
+            if held.object() == lock {
+                held.op = op;
+            }
+        }
+    }
+}
+
+/// Another strand can see it.
+#[inline]
+fn writes(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Write | Op::ReadWrite | Op::Update(_) | Op::Send | Op::Recv | Op::Signal
+    )
+}

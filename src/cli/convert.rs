@@ -1,0 +1,160 @@
+//! `aerodrome convert`: a trace in another format.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use lexopt::{Arg, Parser};
+
+use super::feed::feed;
+use super::progress::Progress;
+use super::{Failure, Verdict, files, format, open, print};
+use crate::trace::{AeroWriter, Event, Format, Names, Semantics, Source, StdWriter};
+
+const HELP: &str = "\
+Writes a trace in another format.
+
+Usage: aerodrome convert [OPTIONS] IN OUT
+
+The format of OUT is that of its extension: .std or .aero; standard output (`-`) is STD.
+
+Options:
+      --format std|csv|aero  the format of IN, where neither its content nor its name tells it
+      --to std|aero          the format of OUT
+  -h, --help                 this page
+";
+
+enum Writer<W: Write> {
+    Std(StdWriter<W>),
+    Aero(AeroWriter<W>),
+}
+
+impl<W: Write> Writer<W> {
+    fn new(format: Format, out: W, semantics: Semantics) -> io::Result<Self> {
+        Ok(match format {
+            Format::Aero => Writer::Aero(AeroWriter::new(out, semantics)?),
+            Format::Std | Format::Csv => Writer::Std(StdWriter::new(out)),
+        })
+    }
+
+    fn event(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
+        match self {
+            Writer::Std(writer) => writer.event(event, names),
+            Writer::Aero(writer) => writer.event_with(event, names),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Writer::Std(writer) => writer.finish().map(drop),
+            Writer::Aero(writer) => writer.finish().map(drop),
+        }
+    }
+}
+
+pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
+    let (mut given, mut from, mut to) = (Vec::new(), None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Value(file) => given.push(file),
+            Arg::Long("format") => from = Some(format(&parser.value()?)?),
+            Arg::Long("to") => to = Some(format(&parser.value()?)?),
+            Arg::Long("help") | Arg::Short('h') => return print(HELP),
+            _ => return Err(arg.unexpected().into()),
+        }
+    }
+    let [input, output] = files(given, ["IN", "OUT"])?;
+    let to = match to.or_else(|| Format::of_name(&output)) {
+        Some(Format::Csv) => {
+            return Err(Failure::Usage(
+                "expected std or aero for OUT, found csv".to_owned(),
+            ));
+        }
+        Some(format) => format,
+        None if output == "-" => Format::Std,
+        None => {
+            let message =
+                format!("expected OUT to end with .std or .aero, or --to, found `{output}`");
+            return Err(Failure::Usage(message));
+        }
+    };
+    let mut source = open(&input, from)?;
+    let shown = if output == "-" {
+        "standard output"
+    } else {
+        &output
+    };
+    let failure = |error| Failure::Output(shown.to_owned(), error);
+    let target = Target::new(&output);
+    let out = target.create().map_err(failure)?;
+    let written = copy(source.as_mut(), Progress::new(&input), to, out, shown);
+    target.settle(written.is_ok()).map_err(failure)?;
+    written.map(|()| Verdict::Clean)
+}
+
+fn copy(
+    source: &mut dyn Source,
+    progress: Progress,
+    to: Format,
+    out: Box<dyn Write>,
+    shown: &str,
+) -> Result<(), Failure> {
+    let failure = |error| Failure::Output(shown.to_owned(), error);
+    let mut writer = Writer::new(to, out, source.semantics()).map_err(failure)?;
+    let mut broken = None;
+    feed(source, None, progress, |event, _, _, names| {
+        match writer.event(event, names) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                broken = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    match broken {
+        Some(error) => Err(failure(error)),
+        None => writer.finish().map_err(failure),
+    }
+}
+
+/// Where the output goes. A file comes into being whole or not at all.
+enum Target {
+    Output,
+    /// A pipe or a device.
+    Direct(PathBuf),
+    File {
+        path: PathBuf,
+        partial: PathBuf,
+    },
+}
+
+impl Target {
+    fn new(output: &str) -> Self {
+        let path = PathBuf::from(output);
+        if output == "-" {
+            Target::Output
+        } else if path.exists() && !path.is_file() {
+            Target::Direct(path)
+        } else {
+            let partial = PathBuf::from(format!("{output}.partial"));
+            Target::File { path, partial }
+        }
+    }
+
+    fn create(&self) -> io::Result<Box<dyn Write>> {
+        Ok(match self {
+            Target::Output => Box::new(io::stdout().lock()),
+            Target::Direct(path) => Box::new(File::create(path)?),
+            Target::File { partial, .. } => Box::new(File::create(partial)?),
+        })
+    }
+
+    fn settle(&self, whole: bool) -> io::Result<()> {
+        match self {
+            Target::File { path, partial } if whole => fs::rename(partial, path),
+            Target::File { partial, .. } => fs::remove_file(partial),
+            Target::Output | Target::Direct(_) => Ok(()),
+        }
+    }
+}

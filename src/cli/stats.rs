@@ -1,0 +1,192 @@
+//! `aerodrome stats`: what is in a trace.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use lexopt::{Arg, Parser};
+use serde::Serialize;
+
+use super::feed::feed;
+use super::progress::Progress;
+use super::{Failure, Verdict, files, format, open, print};
+use crate::trace::{Event, Op, op_name};
+
+const HELP: &str = "\
+Counts what is in a trace.
+
+Usage: aerodrome stats [OPTIONS] FILE
+
+Options:
+      --format std|csv|aero  the format of FILE, where neither its content nor its name tells it
+      --json                 one JSON object
+  -h, --help                 this page
+";
+
+/// What is in a trace.
+#[derive(Debug, Default, Serialize)]
+struct Stats {
+    events: u64,
+    /// How many events of each kind, by their names in the STD format; nested blocks and re-entrant acquires included.
+    kinds: BTreeMap<&'static str, u64>,
+    threads: u64,
+    locks: u64,
+    variables: u64,
+    /// Outermost runs of blocks.
+    transactions: u64,
+    /// The most events between a transaction's begin and end.
+    longest_transaction: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Strand {
+    counted: bool,
+    /// Joined, or at its exit.
+    gone: bool,
+    /// The length of the open transaction so far.
+    open: Option<u64>,
+}
+
+#[derive(Default)]
+struct Counter {
+    stats: Stats,
+    /// Few, and those that come often come early: a search is faster than a map.
+    kinds: Vec<(Op, u64)>,
+    strands: Vec<Strand>,
+    /// For each object: seen as a lock, seen as a variable.
+    objects: Vec<(bool, bool)>,
+}
+
+impl Counter {
+    fn strand(&mut self, id: u32) -> &mut Strand {
+        let at = id as usize;
+        if at >= self.strands.len() {
+            self.strands.resize(at + 1, Strand::default());
+        }
+        let strand = &mut self.strands[at];
+        self.stats.threads += u64::from(!strand.counted);
+        strand.counted = true;
+        strand
+    }
+
+    fn count(&mut self, event: &Event, counts: Option<Event>) {
+        match self.kinds.iter_mut().find(|(op, _)| *op == event.op) {
+            Some((_, count)) => *count += 1,
+            None => self.kinds.push((event.op, 1)),
+        }
+        let strand = self.strand(event.strand.0);
+        match counts.map(|event| event.op) {
+            Some(Op::Begin) => {
+                strand.open = Some(0);
+                self.stats.transactions += 1;
+            }
+            Some(Op::End) => strand.open = None,
+            _ => {
+                let length = strand.open.map(|length| length + 1);
+                strand.open = length;
+                self.stats.longest_transaction =
+                    self.stats.longest_transaction.max(length.unwrap_or(0));
+            }
+        }
+        match event.op {
+            Op::Fork => {
+                let child = self.strand(event.target);
+                // A strand that is forked after its join is another.
+                let another = std::mem::take(&mut child.gone);
+                child.open = None;
+                self.stats.threads += u64::from(another);
+            }
+            Op::Join => self.strand(event.target).gone = true,
+            Op::Exit => self.strand(event.strand.0).gone = true,
+            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
+            op => self.object(op, event.target),
+        }
+    }
+
+    fn object(&mut self, op: Op, id: u32) {
+        let at = id as usize;
+        if at >= self.objects.len() {
+            self.objects.resize(at + 1, (false, false));
+        }
+        let (lock, variable) = &mut self.objects[at];
+        match op {
+            Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade => {
+                self.stats.locks += u64::from(!*lock);
+                *lock = true;
+            }
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
+                self.stats.variables += u64::from(!*variable);
+                *variable = true;
+            }
+            Op::Retire | Op::Recv => (*lock, *variable) = (false, false),
+            _ => {}
+        }
+    }
+}
+
+pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
+    let (mut given, mut json, mut forced) = (Vec::new(), false, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Value(file) => given.push(file),
+            Arg::Long("format") => forced = Some(format(&parser.value()?)?),
+            Arg::Long("json") => json = true,
+            Arg::Long("help") | Arg::Short('h') => return print(HELP),
+            _ => return Err(arg.unexpected().into()),
+        }
+    }
+    let [file] = files(given, ["FILE"])?;
+    let mut source = open(&file, forced)?;
+    let mut counter = Counter::default();
+    let events = feed(
+        source.as_mut(),
+        None,
+        Progress::new(&file),
+        |event, counts, _, _| {
+            counter.count(event, counts);
+            ControlFlow::Continue(())
+        },
+    )?;
+    let mut stats = counter.stats;
+    stats.events = events;
+    stats.kinds = counter
+        .kinds
+        .into_iter()
+        .map(|(op, count)| (op_name(op), count))
+        .collect();
+    print(&if json {
+        super::json(&stats)
+    } else {
+        text(&stats)
+    })
+}
+
+fn text(stats: &Stats) -> String {
+    let mut lines = vec![("events", stats.events)];
+    lines.extend(stats.kinds.iter().map(|(kind, count)| (*kind, *count)));
+    let rest = [
+        ("threads", stats.threads),
+        ("locks", stats.locks),
+        ("variables", stats.variables),
+        ("transactions", stats.transactions),
+        ("longest transaction", stats.longest_transaction),
+    ];
+    lines.extend(rest);
+    let mut text = String::new();
+    for (index, (name, count)) in lines.iter().enumerate() {
+        let indent = if (1..=stats.kinds.len()).contains(&index) {
+            "  "
+        } else {
+            ""
+        };
+        let name = format!("{indent}{name}");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name:<22}{count:>14}");
+    }
+    text
+}

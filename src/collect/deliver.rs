@@ -1,0 +1,234 @@
+//! Telling: a violation is told on a strand of its own family, or, if none is left, when the process ends.
+//!
+//! The collector's thread itself says nothing: a test harness captures the output of the test that runs, which is another one.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{ExitCode, Termination};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::config::{Config, Mode};
+use super::session::Counts;
+use crate::mark;
+use crate::record;
+use crate::report::source::Workspace;
+use crate::report::{Report, json, text};
+
+type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
+
+static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
+
+/// Calls `handler` with every violation, where the mode is [`Mode::Log`], instead of printing it.
+///
+/// It runs on the strand that tells the violation, and what it does is not recorded. If it panics, that is said on standard error and the program
+/// goes on.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// static VIOLATIONS: AtomicUsize = AtomicUsize::new(0);
+/// aerodrome::on_violation(|report| {
+///     assert!(report.message.contains("is not atomic"));
+///     VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+/// });
+/// ```
+pub fn on_violation(handler: impl Fn(&Report) + Send + Sync + 'static) {
+    record::untracked(|| *HANDLER.lock() = Some(Arc::new(handler)));
+}
+
+/// Writes a line to standard error, past the test harness.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "aerodrome: {line}");
+}
+
+/// The report as people read it.
+fn render(report: &Report) -> String {
+    text::render(report, &text::Style::detect(&std::io::stderr()))
+}
+
+/// Reads the sources that reports show, and appends them to the report file.
+fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
+    if reports.is_empty() {
+        return reports;
+    }
+    let workspace = Workspace::find();
+    let reports: Vec<_> = reports
+        .into_iter()
+        .map(|report| report.with_sources(&workspace))
+        .collect();
+    if let Some(path) = &config.report
+        && let Err(error) = json::append(path, &reports)
+    {
+        say(&format!(
+            "AERODROME_REPORT: `{}` cannot be written: {error}",
+            path.display()
+        ));
+    }
+    reports
+}
+
+/// Tells violations as the settings demand.
+///
+/// # Panics
+///
+/// With the reports, in [`Mode::Panic`].
+#[track_caller]
+pub(super) fn tell(reports: Vec<Report>, config: &Config) {
+    let reports = publish(reports, config);
+    if reports.is_empty() {
+        return;
+    }
+    match config.mode {
+        Mode::Panic => {
+            let text: Vec<_> = reports.iter().map(render).collect();
+            panic!("atomicity violation\n\n{}", text.join("\n\n"));
+        }
+        Mode::Log | Mode::Off => reports.iter().for_each(log),
+    }
+}
+
+fn log(report: &Report) {
+    let handler = HANDLER.lock().clone();
+    match handler {
+        Some(handler) => {
+            if catch_unwind(AssertUnwindSafe(|| handler(report))).is_err() {
+                say("the handler of `on_violation` panicked");
+            }
+        }
+        None => eprintln!("{}", render(report)),
+    }
+}
+
+/// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
+pub(super) fn tell_at_exit(reports: Vec<Report>, config: &Config) -> bool {
+    let reports = publish(reports, config);
+    for report in &reports {
+        match config.mode {
+            Mode::Log => log(report),
+            Mode::Panic | Mode::Off => {
+                let _ = writeln!(std::io::stderr(), "{}", render(report));
+            }
+        }
+    }
+    !reports.is_empty() && config.mode == Mode::Panic
+}
+
+/// One line about the run, and one about each block that was entered and in which nothing was tracked.
+pub(super) fn summarize(counts: &Counts, config: &Config) {
+    for block in mark::untracked_blocks() {
+        let (name, file, line) = (block.name(), block.file, block.line);
+        say(&format!(
+            "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
+        ));
+    }
+    let mut line = format!(
+        "{} {}, {} events, {} transactions, {} {}",
+        counts.families,
+        if counts.families == 1 {
+            "test"
+        } else {
+            "tests"
+        },
+        short(counts.events),
+        short(counts.transactions),
+        counts.violations,
+        if counts.violations == 1 {
+            "violation"
+        } else {
+            "violations"
+        },
+    );
+    if let Some(path) = config.report.as_ref().filter(|_| counts.violations > 0) {
+        line += &format!(" (report: {})", path.display());
+    }
+    say(&line);
+}
+
+/// A number as people read it: `3,480`, `1.2M`.
+fn short(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{},{:03}", number / 1_000, number % 1_000),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// What [`check`] saw.
+#[derive(Clone, Debug)]
+#[must_use = "the violations are in here and nowhere else"]
+pub struct Outcome<R> {
+    /// What the closure returned.
+    pub value: R,
+    /// The violations, in the order in which they were found.
+    pub violations: Vec<Report>,
+}
+
+impl<R> Outcome<R> {
+    /// Whether no violation was found.
+    pub fn is_serializable(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+/// Runs `f` and returns its violations as a value instead of telling them.
+///
+/// What counts is what the current thread does in `f` and what the threads do that it starts there. Threads that are still running when `f`
+/// returns are judged up to where they are.
+///
+/// ```
+/// use aerodrome::sync::Mutex;
+/// use aerodrome::thread;
+///
+/// let balance = Mutex::new(100);
+/// let outcome = aerodrome::check(|| {
+///     thread::scope(|s| {
+///         s.spawn(|| {
+///             aerodrome::atomic_block! {
+///                 *balance.lock().unwrap() -= 30;
+///             }
+///         });
+///     });
+/// });
+/// assert!(outcome.is_serializable());
+/// assert_eq!(*balance.lock().unwrap(), 70);
+/// ```
+///
+/// # Panics
+///
+/// If `f` panics.
+pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
+    let family = record::new_family();
+    record::untracked(|| super::with(|collector| collector.session.collect_family(family)));
+    let regroup = record::regroup(family);
+    record::name_current_strand();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    super::settle();
+    drop(regroup);
+    let violations =
+        record::untracked(|| super::with(|collector| collector.session.take_collected(family)));
+    match result {
+        Ok(value) => Outcome {
+            value,
+            violations: violations.unwrap_or_default(),
+        },
+        Err(payload) => std::panic::resume_unwind(payload),
+    }
+}
+
+/// Runs a test's body `runs` times, up to the first run that fails, and judges each run.
+#[track_caller]
+pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
+    for _ in 0..runs {
+        let Outcome { value, violations } = check(body);
+        let untracked = record::Untracked::new();
+        tell(violations, &super::config());
+        drop(untracked);
+        let code = value.report();
+        if code != ExitCode::SUCCESS {
+            return code;
+        }
+    }
+    ExitCode::SUCCESS
+}

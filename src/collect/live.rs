@@ -1,0 +1,135 @@
+//! The names behind the numbers of a running program.
+
+use std::collections::HashMap;
+use std::ptr::NonNull;
+
+use super::merge::Definition;
+use crate::record::{Strand, code, names};
+use crate::trace::{
+    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
+    StrandInfo,
+};
+
+/// Set in the number of a site that is a block's own place: the rest is the block's code.
+const PLACE_OF_BLOCK: u32 = 1 << 30;
+
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    strands: Vec<StrandName>,
+    objects: Vec<Option<Definition>>,
+    names: HashMap<u32, u32>,
+}
+
+#[derive(Debug)]
+enum StrandName {
+    Alive(NonNull<Strand>),
+    Gone(String),
+}
+
+// SAFETY: a strand that is alive in here has not been freed, and of it only the name is read, which may be shared.
+unsafe impl Send for Live {}
+
+impl Live {
+    pub(super) fn add_strand(&mut self, id: u32, strand: NonNull<Strand>) {
+        let at = id as usize;
+        if self.strands.len() <= at {
+            self.strands
+                .resize_with(at + 1, || StrandName::Gone(String::new()));
+        }
+        self.strands[at] = StrandName::Alive(strand);
+    }
+
+    /// The strand is about to be freed.
+    pub(super) fn strand_exited(&mut self, id: u32) {
+        let name = self.strand_name(StrandId(id));
+        self.strands[id as usize] = StrandName::Gone(name);
+    }
+
+    pub(super) fn add_object(&mut self, id: u32, definition: Definition) {
+        let at = id as usize;
+        if self.objects.len() <= at {
+            self.objects.resize((at + 1).next_power_of_two(), None);
+        }
+        if self.objects[at].is_some() {
+            self.names.remove(&id);
+        }
+        self.objects[at] = Some(definition);
+    }
+
+    pub(super) fn name(&mut self, object: u32, name: u32) {
+        self.names.insert(object, name);
+    }
+
+    fn strand_name(&self, id: StrandId) -> String {
+        match self.strands.get(id.0 as usize) {
+            // SAFETY: `strand_exited` comes before the strand is freed.
+            Some(StrandName::Alive(strand)) => unsafe { strand.as_ref() }
+                .name
+                .get()
+                .map_or("", |name| name)
+                .to_owned(),
+            Some(StrandName::Gone(name)) => name.clone(),
+            None => String::new(),
+        }
+    }
+}
+
+impl Names for Live {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        StrandInfo {
+            name: self.strand_name(id),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        let definition = self.objects.get(id.0 as usize).copied().flatten();
+        ObjectInfo {
+            kind: self.kind(id),
+            name: self.names.get(&id.0).map(|&number| names::get(number)),
+            type_name: definition
+                .filter(|definition| definition.type_name != 0)
+                .map(|definition| code::type_name_of(definition.type_name).to_owned()),
+            created: SiteId(definition.map_or(0, |definition| definition.created)),
+        }
+    }
+
+    #[inline]
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        match self.objects.get(id.0 as usize) {
+            Some(Some(definition)) => definition.kind,
+            _ => ObjectKind::Variable,
+        }
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        if id.0 & PLACE_OF_BLOCK != 0 {
+            let block = code::block_of(id.0 & !PLACE_OF_BLOCK);
+            let (line, column) = (block.line, block.column);
+            return Some(SiteInfo::Source {
+                file: block.file.to_owned(),
+                line,
+                column,
+            });
+        }
+        let location = code::location(id.0)?;
+        let (line, column) = (location.line(), location.column());
+        Some(SiteInfo::Source {
+            file: location.file().to_owned(),
+            line,
+            column,
+        })
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        match id.0 {
+            0 => BlockInfo {
+                name: String::new(),
+                site: SiteId::NONE,
+            },
+            code => BlockInfo {
+                name: code::block_of(code).name().to_owned(),
+                site: SiteId(code | PLACE_OF_BLOCK),
+            },
+        }
+    }
+}

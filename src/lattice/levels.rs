@@ -1,0 +1,661 @@
+//! The lattice of the states that the runs of a computation go through, level by level.
+//!
+//! A global state is a cut: how many events of each chain have happened. It is consistent when it contains the causes of
+//! all its events; level `n` has the consistent cuts of `n` events, and a run is a path from the empty cut to the full one.
+//! With each cut goes the set of monitor states that the runs to it lead to, and for each of these the number of runs.
+//! The next level needs the current one alone.
+//!
+//! *Violations* need more: the run to a state. Every level keeps the edges from the level before, and the levels stay until
+//! all runs pass through one state again, or until [`Limits::history`] is reached. From a violation the edges lead back to
+//! the observed run, which needs no explanation.
+//!
+//! *Bounds.* A level has at most [`Limits::width`] monitored states: those found first, the observed run's before all others.
+//! Paths that lead out of these are given up; the runs that are counted at the full cut are the runs that were explored.
+
+use super::computation::{Computation, Message, Relevant};
+use super::graph::GraphBuilder;
+use super::property::{Monitor, MonitorState, Span, Truths};
+use super::{Counterexample, Limits, Step};
+use std::collections::VecDeque;
+
+/// No node, no edge, no cut.
+const NONE: u32 = u32::MAX;
+
+/// How many steps of the observed run are shown beside a counterexample at most.
+const OBSERVED_STEPS: usize = 1_000;
+
+/// After how many levels events that nothing can refer to are freed.
+const RELEASE_EVERY: u64 = 64;
+
+/// A cut with one of its monitor states.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    monitor: MonitorState,
+    /// How many runs lead here.
+    runs: u128,
+    /// Whether they have broken the property; what the monitor remembers does not matter then.
+    violated: bool,
+    cut: u32,
+    /// The next node of the same cut.
+    next: u32,
+    /// The edges that lead here, the latest first.
+    edges: u32,
+}
+
+/// From a node of the level before.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: u32,
+    chain: u32,
+    next: u32,
+}
+
+/// All consistent cuts of one number of events. The observed run's cut is number 0.
+#[derive(Debug, Default)]
+struct Level {
+    /// Counts for each cut, `width` of them.
+    cuts: Vec<u32>,
+    width: usize,
+    hashes: Vec<u64>,
+    /// Values for each cut, one for each variable.
+    states: Vec<i64>,
+    truths: Vec<Truths>,
+    /// The first node of each cut.
+    first: Vec<u32>,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    /// The observed run's node.
+    observed: u32,
+}
+
+impl Level {
+    fn clear(&mut self, width: usize) {
+        self.cuts.clear();
+        self.width = width;
+        self.hashes.clear();
+        self.states.clear();
+        self.truths.clear();
+        self.first.clear();
+        self.nodes.clear();
+        self.edges.clear();
+        self.observed = NONE;
+    }
+
+    fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    fn cut(&self, cut: usize) -> &[u32] {
+        &self.cuts[cut * self.width..][..self.width]
+    }
+
+    fn state(&self, cut: usize) -> &[i64] {
+        let variables = self.states.len() / self.len();
+        &self.states[cut * variables..][..variables]
+    }
+
+    /// More chains than when the level was made: none of their events has happened.
+    fn widen(&mut self, width: usize) {
+        if self.width < width {
+            let mut cuts = Vec::with_capacity(self.len() * width);
+            for cut in 0..self.len() {
+                cuts.extend_from_slice(self.cut(cut));
+                cuts.resize((cut + 1) * width, 0);
+            }
+            self.cuts = cuts;
+            self.width = width;
+        }
+    }
+
+    /// The number of the node of this cut with this monitor state, new or known; nothing where it would be one too many.
+    fn node(
+        &mut self,
+        cut: u32,
+        monitor: MonitorState,
+        violated: bool,
+        limit: usize,
+    ) -> Option<u32> {
+        let mut at = self.first[cut as usize];
+        while at != NONE {
+            let node = &self.nodes[at as usize];
+            if node.violated == violated && (violated || node.monitor == monitor) {
+                return Some(at);
+            }
+            at = node.next;
+        }
+        if self.nodes.len() >= limit {
+            return None;
+        }
+        let next = self.first[cut as usize];
+        let number = self.nodes.len() as u32;
+        self.first[cut as usize] = number;
+        self.nodes.push(Node {
+            monitor,
+            runs: 0,
+            violated,
+            cut,
+            next,
+            edges: NONE,
+        });
+        Some(number)
+    }
+}
+
+/// Finds a level's cuts by their counts. Slots are stamped with the level they belong to, so that none has to be cleared.
+#[derive(Debug)]
+struct CutTable {
+    slots: Vec<(u64, u32)>,
+    stamp: u64,
+}
+
+impl CutTable {
+    fn start_level(&mut self) {
+        self.stamp += 1;
+    }
+
+    fn grow(&mut self, level: &Level) {
+        if self.slots.len() < 2 * (level.len() + 1) {
+            self.slots = vec![(0, 0); self.slots.len() * 2];
+            for (number, &hash) in level.hashes.iter().enumerate() {
+                let slot = self.vacant(hash);
+                self.slots[slot] = (self.stamp, number as u32);
+            }
+        }
+    }
+
+    fn start(&self, hash: u64) -> usize {
+        (hash ^ hash >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    fn vacant(&self, hash: u64) -> usize {
+        let mut slot = self.start(hash);
+        while self.slots[slot].0 == self.stamp {
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        slot
+    }
+
+    /// The cut, where the level has it.
+    fn find(&self, level: &Level, hash: u64, cut: &[u32]) -> Option<u32> {
+        let mut slot = self.start(hash);
+        while let (stamp, number) = self.slots[slot]
+            && stamp == self.stamp
+        {
+            if level.hashes[number as usize] == hash && level.cut(number as usize) == cut {
+                return Some(number);
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        None
+    }
+
+    fn insert(&mut self, level: &Level, hash: u64, number: u32) {
+        self.grow(level);
+        let slot = self.vacant(hash);
+        self.slots[slot] = (self.stamp, number);
+    }
+}
+
+/// A cut's hash is the sum of its counts, each times its chain's own odd number: one more event is one addition.
+fn multiplier(chain: usize) -> u64 {
+    // The finalizer of SplitMix64.
+    let mut z = (chain as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) | 1
+}
+
+/// A counterexample that waits for the observed run to catch up with it.
+#[derive(Debug)]
+struct Pending {
+    /// The cut of the violating state.
+    cut: Vec<u32>,
+    counterexample: Counterexample,
+    complete: bool,
+}
+
+/// Arithmetic left `i64` in a state.
+#[derive(Debug)]
+pub(super) struct Overflow {
+    pub(super) span: Span,
+    pub(super) state: Vec<i64>,
+}
+
+/// The lattice under construction.
+#[derive(Debug)]
+pub(super) struct Levels {
+    monitor: Monitor,
+    limits: Limits,
+    computation: Computation,
+    /// The current level and those before it that a violation may need, the current one last.
+    levels: VecDeque<Level>,
+    /// How the observed run went from each of these levels to the next.
+    observed: VecDeque<Step>,
+    /// How many edges these levels have.
+    kept: usize,
+    /// The number of the current level.
+    depth: u64,
+    spare: Vec<Level>,
+    table: CutTable,
+    multipliers: Vec<u64>,
+    states: u64,
+    narrowed: bool,
+    late: bool,
+    observed_broken: bool,
+    pending: Vec<Pending>,
+    graph: Option<GraphBuilder>,
+    scratch: Vec<u32>,
+}
+
+/// What [`Levels::finish`] found.
+pub(super) struct Explored {
+    pub(super) runs: u128,
+    pub(super) violating: u128,
+    pub(super) states: u64,
+    pub(super) events: u64,
+    /// Some level was wider than allowed.
+    pub(super) narrowed: bool,
+    /// Some event came so late that runs in which it comes earlier were no longer to be had.
+    pub(super) late: bool,
+    pub(super) observed_broken: bool,
+    pub(super) counterexamples: Vec<Counterexample>,
+    pub(super) graph: Option<super::Graph>,
+}
+
+impl Levels {
+    pub(super) fn new(monitor: Monitor, limits: Limits) -> Levels {
+        let graph = (limits.graph > 0).then(|| GraphBuilder::new(limits.graph));
+        Levels {
+            monitor,
+            limits,
+            computation: Computation::default(),
+            levels: VecDeque::new(),
+            observed: VecDeque::new(),
+            kept: 0,
+            depth: 0,
+            spare: Vec::new(),
+            table: CutTable {
+                slots: vec![(0, 0); 64],
+                stamp: 0,
+            },
+            multipliers: Vec::new(),
+            states: 0,
+            narrowed: false,
+            late: false,
+            observed_broken: false,
+            pending: Vec::new(),
+            graph,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// How many events wait for their level.
+    pub(super) fn waiting(&self) -> u64 {
+        self.computation.received() - self.depth
+    }
+
+    pub(super) fn started(&self) -> bool {
+        !self.levels.is_empty()
+    }
+
+    /// How many events are known to be missing: a later one of their chain has arrived.
+    pub(super) fn missing(&self) -> u64 {
+        self.computation.missing()
+    }
+
+    pub(super) fn insert(&mut self, message: Message) {
+        // The event could have been the next one at the cut of its causes, which is in the level of their number.
+        self.late |= message.clock.total() <= self.depth;
+        self.computation.insert(message);
+    }
+
+    /// The first level: the initial state.
+    pub(super) fn start(&mut self, initial: &[i64]) -> Result<(), Overflow> {
+        let mut level = Level::default();
+        level.hashes.push(0);
+        level.states.extend_from_slice(initial);
+        let truths = self.truths(initial)?;
+        level.truths.push(truths);
+        level.first.push(NONE);
+        let (monitor, holds) = self.monitor.first(truths);
+        level.node(0, monitor, !holds, usize::MAX);
+        level.nodes[0].runs = 1;
+        level.observed = 0;
+        self.states = 1;
+        if let Some(graph) = &mut self.graph {
+            graph.level([initial].into_iter(), [(0, !holds)].into_iter());
+        }
+        if !holds {
+            self.observed_broken = true;
+            let counterexample = Counterexample {
+                before: 0,
+                as_observed: true,
+                start: initial.into(),
+                ..Default::default()
+            };
+            self.pending.push(Pending {
+                cut: Vec::new(),
+                counterexample,
+                complete: true,
+            });
+        }
+        self.levels.push_back(level);
+        Ok(())
+    }
+
+    fn truths(&self, state: &[i64]) -> Result<Truths, Overflow> {
+        self.monitor.truths(state).map_err(|span| Overflow {
+            span,
+            state: state.to_vec(),
+        })
+    }
+
+    /// Builds levels as long as more events than `waiting` wait for theirs.
+    pub(super) fn advance(&mut self, waiting: u64) -> Result<(), Overflow> {
+        while self.waiting() > waiting && self.missing() == 0 {
+            self.expand()?;
+        }
+        Ok(())
+    }
+
+    /// Builds the next level. At least one event must wait, and none be missing.
+    fn expand(&mut self) -> Result<(), Overflow> {
+        let width = self.computation.chains();
+        for chain in self.multipliers.len()..width {
+            self.multipliers.push(multiplier(chain));
+        }
+        let mut level = self.levels.pop_back().expect("the first level was started");
+        level.widen(width);
+        let mut next = self.spare.pop().unwrap_or_default();
+        next.clear(width);
+        self.table.start_level();
+        let first = self.observed_next(&level);
+        for cut in 0..level.len() {
+            // The observed run goes first, so that its cut is number 0 and no bound can lose it.
+            let leading = (cut == 0).then_some(first);
+            for chain in leading
+                .into_iter()
+                .chain((0..width).filter(|chain| Some(*chain) != leading))
+            {
+                if let Some(event) = self.enabled(&level, cut, chain) {
+                    self.follow(&level, cut, chain, event, leading == Some(chain), &mut next)?;
+                }
+            }
+        }
+        self.states += next.len() as u64;
+        self.draw(&level, &next);
+        let step = Step {
+            event: self.event_of(&level, 0, first),
+            state: next.state(0).into(),
+        };
+        self.observed_broken |= next.nodes[next.observed as usize].violated;
+        self.catch_up(&step, next.cut(0));
+        self.observed.push_back(step);
+        self.levels.push_back(level);
+        self.levels.push_back(next);
+        self.depth += 1;
+        self.forget();
+        Ok(())
+    }
+
+    /// The chain of the observed run's next event: of all that may come next at its cut, the one that came first.
+    fn observed_next(&self, level: &Level) -> usize {
+        (0..level.width)
+            .filter_map(|chain| Some((self.enabled(level, 0, chain)?.position, chain)))
+            .min()
+            .expect("a cut that is not the full one can be continued")
+            .1
+    }
+
+    fn event_of(&self, level: &Level, cut: usize, chain: usize) -> Relevant {
+        self.computation
+            .event(chain, level.cut(cut)[chain])
+            .expect("an event that waits is kept")
+            .0
+    }
+
+    /// The chain's next event, where all its causes are in the cut.
+    #[inline]
+    fn enabled(&self, level: &Level, cut: usize, chain: usize) -> Option<Relevant> {
+        let counts = level.cut(cut);
+        let (event, clock) = self.computation.event(chain, counts[chain])?;
+        let caused =
+            |(other, (&cause, &count)): (usize, (&u32, &u32))| cause <= count || other == chain;
+        clock
+            .counts()
+            .iter()
+            .zip(counts)
+            .enumerate()
+            .all(caused)
+            .then_some(*event)
+    }
+
+    /// Takes all nodes of a cut over one event into the next level.
+    fn follow(
+        &mut self,
+        level: &Level,
+        cut: usize,
+        chain: usize,
+        event: Relevant,
+        observed: bool,
+        next: &mut Level,
+    ) -> Result<(), Overflow> {
+        let hash = level.hashes[cut].wrapping_add(self.multipliers[chain]);
+        self.scratch.clear();
+        self.scratch.extend_from_slice(level.cut(cut));
+        self.scratch[chain] += 1;
+        let target = match self.table.find(next, hash, &self.scratch) {
+            Some(target) => target,
+            None if next.nodes.len() >= self.limits.width => {
+                self.narrowed = true;
+                return Ok(());
+            }
+            None => {
+                let target = next.len() as u32;
+                self.table.insert(next, hash, target);
+                next.cuts.extend_from_slice(&self.scratch);
+                next.hashes.push(hash);
+                let start = next.states.len();
+                next.states.extend_from_slice(level.state(cut));
+                next.states[start + event.variable] = event.value;
+                let truths = self.truths(&next.states[start..])?;
+                next.truths.push(truths);
+                next.first.push(NONE);
+                target
+            }
+        };
+        let truths = next.truths[target as usize];
+        let mut at = level.first[cut];
+        while at != NONE {
+            let node = level.nodes[at as usize];
+            let (monitor, holds) = if node.violated {
+                (node.monitor, false)
+            } else {
+                self.monitor.next(node.monitor, truths)
+            };
+            let observed = observed && at == level.observed;
+            let limit = if observed {
+                usize::MAX
+            } else {
+                self.limits.width
+            };
+            if let Some(reached) = next.node(target, monitor, !holds, limit) {
+                let edge = next.edges.len() as u32;
+                let reached_node = &mut next.nodes[reached as usize];
+                reached_node.runs = reached_node.runs.saturating_add(node.runs);
+                next.edges.push(Edge {
+                    from: at,
+                    chain: chain as u32,
+                    next: reached_node.edges,
+                });
+                reached_node.edges = edge;
+                if observed {
+                    next.observed = reached;
+                }
+                if !holds && !node.violated && self.pending.len() < self.limits.counterexamples {
+                    self.explain(level, at, chain, next.state(target as usize));
+                }
+            } else {
+                self.narrowed = true;
+            }
+            at = node.next;
+        }
+        Ok(())
+    }
+
+    /// Writes down the runs that break the property with the chain's next event after the node.
+    fn explain(&mut self, level: &Level, node: u32, chain: usize, state: &[i64]) {
+        let cut = level.nodes[node as usize].cut as usize;
+        let last = Step {
+            event: self.event_of(level, cut, chain),
+            state: state.into(),
+        };
+        let mut broken = level.cut(cut).to_vec();
+        broken[chain] += 1;
+        // Backwards, depth first, with a stack of edges to try: (levels back, node, steps so far).
+        let mut steps: Vec<Step> = vec![last];
+        let mut stack = vec![(0, node, 0, level.cut(cut).to_vec(), None)];
+        while let Some((back, node, taken, cut, step)) = stack.pop() {
+            steps.truncate(taken + usize::from(step.is_none()));
+            steps.extend(step);
+            let at = if back == 0 {
+                level
+            } else {
+                &self.levels[self.levels.len() - back]
+            };
+            let found = &at.nodes[node as usize];
+            let oldest = back == self.levels.len();
+            if node == at.observed || oldest {
+                let before = self.depth - back as u64;
+                let counterexample = Counterexample {
+                    before,
+                    as_observed: node == at.observed,
+                    start: at.state(found.cut as usize).into(),
+                    steps: steps.iter().rev().cloned().collect(),
+                    observed: self
+                        .observed
+                        .range(self.observed.len() - back..)
+                        .cloned()
+                        .collect(),
+                };
+                self.pending.push(Pending {
+                    cut: broken.clone(),
+                    counterexample,
+                    complete: false,
+                });
+                if self.pending.len() >= self.limits.counterexamples {
+                    return;
+                }
+                continue;
+            }
+            let mut edge = found.edges;
+            while edge != NONE {
+                let Edge { from, chain, next } = at.edges[edge as usize];
+                let mut earlier = cut.clone();
+                earlier[chain as usize] -= 1;
+                let (event, _) = self
+                    .computation
+                    .event(chain as usize, earlier[chain as usize])
+                    .expect("the events of levels that are kept are kept");
+                let step = Step {
+                    event: *event,
+                    state: at.state(found.cut as usize).into(),
+                };
+                stack.push((back + 1, from, steps.len(), earlier, Some(step)));
+                edge = next;
+            }
+        }
+    }
+
+    /// Shows the observed run's step to the counterexamples that wait for it.
+    fn catch_up(&mut self, step: &Step, cut: &[u32]) {
+        for pending in self.pending.iter_mut().filter(|pending| !pending.complete) {
+            pending.counterexample.observed.push(step.clone());
+            let reached = pending
+                .cut
+                .iter()
+                .zip(cut)
+                .all(|(broken, observed)| broken <= observed);
+            pending.complete = reached || pending.counterexample.observed.len() >= OBSERVED_STEPS;
+        }
+    }
+
+    /// Frees the levels that no counterexample will need.
+    fn forget(&mut self) {
+        let current = self.levels.back().expect("a level was just built");
+        let single = current.nodes.len() == 1;
+        self.kept += current.edges.len();
+        while self.levels.len() > 1 && (single || self.kept > self.limits.history) {
+            let level = self.levels.pop_front().expect("there is more than one");
+            self.kept -= level.edges.len();
+            self.observed.pop_front();
+            self.spare.push(level);
+        }
+        if self.depth.is_multiple_of(RELEASE_EVERY) {
+            self.spare.truncate(2);
+            let oldest = &self.levels[0];
+            for chain in 0..oldest.width {
+                let below = (0..oldest.len())
+                    .map(|cut| oldest.cut(cut)[chain])
+                    .min()
+                    .unwrap_or(0);
+                self.computation.release(chain, below);
+            }
+        }
+    }
+
+    fn draw(&mut self, level: &Level, next: &Level) {
+        let Some(mut graph) = self.graph.take() else {
+            return;
+        };
+        let states = (0..next.len()).map(|cut| next.state(cut));
+        let nodes = next.nodes.iter().map(|node| (node.cut, node.violated));
+        if graph.level(states, nodes) {
+            for (to, node) in next.nodes.iter().enumerate() {
+                let mut edge = node.edges;
+                while edge != NONE {
+                    let Edge {
+                        from,
+                        chain,
+                        next: following,
+                    } = next.edges[edge as usize];
+                    let cut = level.nodes[from as usize].cut as usize;
+                    let observed = from == level.observed && to as u32 == next.observed && cut == 0;
+                    graph.edge(
+                        from,
+                        to as u32,
+                        self.event_of(level, cut, chain as usize),
+                        observed,
+                    );
+                    edge = following;
+                }
+            }
+        }
+        self.graph = Some(graph);
+    }
+
+    /// Builds all levels that are left.
+    pub(super) fn finish(mut self) -> Result<Explored, Overflow> {
+        self.advance(0)?;
+        let last = self.levels.back().expect("the first level was started");
+        let sum = |violated: bool| {
+            let chosen = last.nodes.iter().filter(|node| !violated || node.violated);
+            chosen.fold(0_u128, |sum, node| sum.saturating_add(node.runs))
+        };
+        Ok(Explored {
+            runs: sum(false),
+            violating: sum(true),
+            states: self.states,
+            events: self.depth,
+            narrowed: self.narrowed,
+            late: self.late,
+            observed_broken: self.observed_broken,
+            counterexamples: self
+                .pending
+                .into_iter()
+                .map(|pending| pending.counterexample)
+                .collect(),
+            graph: self.graph.map(GraphBuilder::finish),
+        })
+    }
+}

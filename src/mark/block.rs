@@ -1,0 +1,321 @@
+//! What a mark is in a checked build: the block, and the transactions it begins.
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::record::{self, Ended};
+
+/// A block that is meant to be atomic; one static for each mark in the source.
+///
+/// Aligned so that the recorder can code its address in few bits.
+#[derive(Debug)]
+#[repr(align(8))]
+pub struct Block {
+    given_name: Option<&'static str>,
+    /// The name of the function around it, once somebody has asked.
+    function_name: OnceLock<Box<str>>,
+    /// The path of a type that is declared in the block, and thereby of the function around it.
+    path: fn() -> &'static str,
+    module: &'static str,
+    /// The source file.
+    pub file: &'static str,
+    /// The line in the file, from 1: the function's name, or the start of the `atomic_block!`.
+    pub line: u32,
+    /// The column in the line, from 1.
+    pub column: u32,
+    /// [`UNUSED`], [`EMPTY`] or [`TRACKED`].
+    uses: AtomicU8,
+}
+
+/// No run has ended yet.
+const UNUSED: u8 = 0;
+/// Runs have ended, and none recorded anything.
+const EMPTY: u8 = 1;
+/// Some run recorded something.
+const TRACKED: u8 = 2;
+
+impl Block {
+    /// A block in the module `module`; `Here` is a type declared inside it.
+    pub const fn new<Here>(
+        given_name: Option<&'static str>,
+        module: &'static str,
+        file: &'static str,
+        line: u32,
+        column: u32,
+    ) -> Self {
+        Block {
+            given_name,
+            function_name: OnceLock::new(),
+            path: std::any::type_name::<Here>,
+            module,
+            file,
+            line,
+            column,
+            uses: AtomicU8::new(UNUSED),
+        }
+    }
+
+    /// What a report calls the block: the name it was given, or that of the function around it, `Account::withdraw`.
+    ///
+    /// The first call may allocate.
+    pub fn name(&self) -> &str {
+        self.given_name.unwrap_or_else(|| {
+            let function_name = || function_name((self.path)(), self.module).into();
+            self.function_name.get_or_init(function_name)
+        })
+    }
+}
+
+/// The name of a function from the path of a type declared in it, without modules, generic arguments and closures.
+///
+/// An attribute on a method does not see the type that the method belongs to, but the compiler's names for types do. How
+/// they are written is not promised, so whatever does not look as expected stays in the name as it is.
+fn function_name(path: &str, module: &str) -> String {
+    let inside = path
+        .strip_prefix(module)
+        .and_then(|rest| rest.strip_prefix("::"))
+        .unwrap_or(path);
+    let mut segments = segments(inside);
+    segments.pop();
+    let mut names: Vec<String> = segments
+        .into_iter()
+        .filter(|segment| !segment.starts_with("{{"))
+        .map(|segment| {
+            match segment
+                .strip_prefix('<')
+                .and_then(|inner| inner.strip_suffix('>'))
+            {
+                Some(implementation) => self_type(implementation),
+                None => without_arguments(segment).to_owned(),
+            }
+        })
+        .collect();
+    // A `#[aerodrome::test]` is a function inside another one of the same name.
+    names.dedup();
+    match names.is_empty() {
+        true => path.to_owned(),
+        false => names.join("::"),
+    }
+}
+
+/// The type in `impl Type`, `impl Trait for Type` and `Type as Trait`, without modules.
+fn self_type(implementation: &str) -> String {
+    let full = match implementation.strip_prefix("impl ") {
+        Some(header) => {
+            split_outside(header, " for ").map_or(header, |(_, implementor)| implementor)
+        }
+        None => split_outside(implementation, " as ")
+            .map_or(implementation, |(implementor, _)| implementor),
+    };
+    let last = segments(full).pop().unwrap_or(full);
+    let is_path = |text: &str| {
+        text.chars()
+            .all(|symbol| symbol.is_alphanumeric() || symbol == '_' || symbol == ':')
+    };
+    match is_path(without_arguments(full)) {
+        true => without_arguments(last).to_owned(),
+        false => format!("<{}>", without_modules(full)),
+    }
+}
+
+/// Whether a position is outside of all brackets, for each position in turn. The `>` of an arrow closes nothing.
+fn outside(text: &str) -> impl Iterator<Item = (usize, bool)> {
+    let (mut depth, mut before) = (0_usize, ' ');
+    text.char_indices().map(move |(at, symbol)| {
+        let is_outside = depth == 0;
+        match symbol {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' if before == '-' => {}
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = symbol;
+        (at, is_outside)
+    })
+}
+
+fn split_outside<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t str)> {
+    let (at, _) =
+        outside(text).find(|&(at, is_outside)| is_outside && text[at..].starts_with(separator))?;
+    Some((&text[..at], &text[at + separator.len()..]))
+}
+
+fn segments(path: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    let mut rest = path;
+    while let Some((first, others)) = split_outside(rest, "::") {
+        segments.push(first);
+        rest = others;
+    }
+    segments.push(rest);
+    segments
+}
+
+/// `Cache<_, 4>` as `Cache`.
+fn without_arguments(name: &str) -> &str {
+    match name.find('<') {
+        Some(at) if at > 0 && name.ends_with('>') => &name[..at],
+        _ => name,
+    }
+}
+
+/// `&[bank::Account]` as `&[Account]`.
+fn without_modules(name: &str) -> String {
+    let mut short = String::new();
+    for piece in name.split_inclusive("::") {
+        match piece.strip_suffix("::") {
+            Some(module) => short.push_str(
+                module.trim_end_matches(|symbol: char| symbol.is_alphanumeric() || symbol == '_'),
+            ),
+            None => short.push_str(piece),
+        }
+    }
+    short
+}
+
+/// A run of a block, from [`begin`] until this is dropped, on the strand that began it.
+#[derive(Debug)]
+#[must_use = "the transaction ends when this is dropped"]
+pub struct Transaction {
+    /// Nothing where this thread is not tracked.
+    block: Option<&'static Block>,
+    on_this_strand: PhantomData<*const ()>,
+}
+
+/// Begins a run of a block.
+///
+/// # Panics
+///
+/// With the report, if a violation was found that this strand is to deliver.
+#[inline]
+#[track_caller]
+pub fn begin(block: &'static Block) -> Transaction {
+    Transaction {
+        block: record::begin(block).then_some(block),
+        on_this_strand: PhantomData,
+    }
+}
+
+impl Drop for Transaction {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(block) = self.block {
+            let ended = record::end();
+            if ended != Ended::Inner {
+                block.ran(ended == Ended::Recorded);
+            }
+        }
+    }
+}
+
+impl Block {
+    /// A run of the block has ended, as a transaction of its own.
+    #[inline]
+    fn ran(&'static self, recorded: bool) {
+        let uses = self.uses.load(Ordering::Relaxed);
+        if uses != TRACKED && (recorded || uses == UNUSED) {
+            self.note_use(recorded);
+        }
+    }
+
+    #[cold]
+    fn note_use(&'static self, recorded: bool) {
+        if recorded {
+            self.uses.store(TRACKED, Ordering::Relaxed);
+        } else if self
+            .uses
+            .compare_exchange(UNUSED, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+        {
+            record::untracked(|| EMPTY_BLOCKS.lock().push(self));
+        }
+    }
+}
+
+/// Blocks that ran and, the first time at least, recorded nothing.
+static EMPTY_BLOCKS: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+
+/// The blocks that ran and never recorded anything.
+pub(crate) fn untracked_blocks() -> Vec<&'static Block> {
+    let blocks = EMPTY_BLOCKS.lock();
+    blocks
+        .iter()
+        .copied()
+        .filter(|block| block.uses.load(Ordering::Relaxed) == EMPTY)
+        .collect()
+}
+
+/// How many blocks are open on this strand.
+pub fn depth() -> usize {
+    record::open_blocks().0 as usize
+}
+
+/// The block whose run is this strand's transaction.
+pub fn outermost() -> Option<&'static Block> {
+    record::open_blocks().1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function_name;
+
+    #[test]
+    fn a_function_is_named_with_its_type_and_without_its_module() {
+        for (path, module, name) in [
+            ("a::main::Here", "a", "main"),
+            ("a::m::free::Here", "a::m", "free"),
+            ("a::Account::withdraw::Here", "a", "Account::withdraw"),
+            (
+                "a::Account::withdraw::{{closure}}::Here",
+                "a",
+                "Account::withdraw",
+            ),
+            (
+                "a::Account::withdraw::inner::Here",
+                "a",
+                "Account::withdraw::inner",
+            ),
+            ("a::Cache<_, 3>::get::Here", "a", "Cache::get"),
+            ("a::Store::put::Here", "a", "Store::put"),
+            ("<a::Account as a::Store>::del::Here", "a", "Account::del"),
+            ("<a::Cache<_, 4> as a::Store>::del::Here", "a", "Cache::del"),
+            (
+                "<&[a::Account] as a::Store>::del::Here",
+                "a",
+                "<&[Account]>::del",
+            ),
+            (
+                "<(u8, fn(u8) -> alloc::vec::Vec<u8>) as a::Store>::del::Here",
+                "a",
+                "<(u8, fn(u8) -> Vec<u8>)>::del",
+            ),
+            ("a::m::<impl a::Account>::far::Here", "a::m", "Account::far"),
+            (
+                "a::m::<impl a::Store for a::m::n::B>::del::Here",
+                "a::m",
+                "B::del",
+            ),
+            (
+                "a::m::<impl a::Store for alloc::vec::Vec<_>>::del::Here",
+                "a::m",
+                "Vec::del",
+            ),
+            ("a::tests::adds_up::adds_up::Here", "a::tests", "adds_up"),
+        ] {
+            assert_eq!(function_name(path, module), name, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_another_form_is_kept() {
+        assert_eq!(function_name("", ""), "");
+        assert_eq!(function_name("x<y::Here", "a"), "x<y::Here");
+        assert_eq!(
+            function_name("somewhere::else_::Here", "a"),
+            "somewhere::else_"
+        );
+    }
+}

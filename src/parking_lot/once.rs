@@ -1,0 +1,97 @@
+use std::any::type_name;
+use std::fmt;
+use std::panic::Location;
+
+use ::parking_lot::OnceState;
+
+use crate::record::Done;
+
+/// [`parking_lot::Once`](::parking_lot::Once), tracked.
+pub struct Once {
+    pub(crate) done: Done,
+    inner: ::parking_lot::Once,
+}
+
+impl Once {
+    /// As parking_lot's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn new() -> Once {
+        Once {
+            done: Done::new(type_name::<Self>),
+            inner: ::parking_lot::Once::new(),
+        }
+    }
+
+    /// As parking_lot's: a read.
+    #[inline]
+    #[track_caller]
+    pub fn state(&self) -> OnceState {
+        let site = Location::caller();
+        if self.done.look(site) {
+            return OnceState::Done;
+        }
+        let state = self.inner.state();
+        if state.done() {
+            // In the meantime, which the record has to know.
+            self.done.look(site);
+        }
+        state
+    }
+
+    /// As parking_lot's: a write where `f` runs, else a read.
+    #[inline]
+    #[track_caller]
+    pub fn call_once<F>(&self, f: F)
+    where
+        F: FnOnce(),
+    {
+        let site = Location::caller();
+        let mut ran = false;
+        if !self.done.peek() {
+            self.inner.call_once(|| {
+                f();
+                self.done.complete(site);
+                ran = true;
+            });
+        }
+        if !ran {
+            self.done.look(site);
+        }
+    }
+
+    /// As parking_lot's: a write where `f` runs, else a read.
+    #[inline]
+    #[track_caller]
+    pub fn call_once_force<F>(&self, f: F)
+    where
+        F: FnOnce(OnceState),
+    {
+        let site = Location::caller();
+        let mut ran = false;
+        if !self.done.peek() {
+            self.inner.call_once_force(|state| {
+                f(state);
+                self.done.complete(site);
+                ran = true;
+            });
+        }
+        if !ran {
+            self.done.look(site);
+        }
+    }
+}
+
+impl Default for Once {
+    #[inline]
+    #[track_caller]
+    fn default() -> Once {
+        Once::new()
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}

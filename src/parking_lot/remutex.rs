@@ -1,0 +1,283 @@
+use std::any::type_name;
+use std::fmt;
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use ::parking_lot::RawThreadId;
+use ::parking_lot::lock_api;
+
+use super::guard::{guard_traits, maps, outside, yields};
+use super::raw::{RawMutex, at, named};
+use crate::record::{self, Holder, Object, quiet_pen, untracked};
+
+/// [`parking_lot::ReentrantMutex`](::parking_lot::ReentrantMutex), tracked.
+///
+/// Only the outermost lock and unlock are recorded. The content is only ever read: what is changed inside it, through a `Cell` say, is not seen
+/// unless it is [tracked](crate::cell) itself.
+#[repr(transparent)]
+pub struct ReentrantMutex<T: ?Sized>(pub(super) lock_api::ReentrantMutex<RawMutex, RawThreadId, T>);
+
+/// [`parking_lot::ReentrantMutexGuard`](::parking_lot::ReentrantMutexGuard), tracked.
+#[must_use = "if unused the ReentrantMutex will immediately unlock"]
+pub struct ReentrantMutexGuard<'a, T: ?Sized> {
+    pub(super) holder: Holder,
+    pub(super) inner: lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>,
+}
+
+/// [`parking_lot::MappedReentrantMutexGuard`](::parking_lot::MappedReentrantMutexGuard), tracked. Its accesses are accesses of the mutex's content.
+#[must_use = "if unused the ReentrantMutex will immediately unlock"]
+pub struct MappedReentrantMutexGuard<'a, T: ?Sized> {
+    object: &'a Object,
+    holder: Holder,
+    inner: lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>,
+}
+
+/// As parking_lot's; remembers where it was called.
+#[track_caller]
+pub const fn const_reentrant_mutex<T>(val: T) -> ReentrantMutex<T> {
+    ReentrantMutex::new(val)
+}
+
+impl<T> ReentrantMutex<T> {
+    /// As parking_lot's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn new(val: T) -> Self {
+        Self::from_raw(RawMutex::new(), RawThreadId, val)
+    }
+
+    /// As parking_lot's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn from_raw(raw_mutex: RawMutex, get_thread_id: RawThreadId, val: T) -> Self {
+        let raw_mutex = raw_mutex.around::<T>(type_name::<named::ReentrantMutex<T>>);
+        ReentrantMutex(lock_api::ReentrantMutex::from_raw(
+            raw_mutex,
+            get_thread_id,
+            val,
+        ))
+    }
+
+    /// As parking_lot's; remembers where it was called.
+    #[inline]
+    #[track_caller]
+    pub const fn const_new(raw_mutex: RawMutex, get_thread_id: RawThreadId, val: T) -> Self {
+        Self::from_raw(raw_mutex, get_thread_id, val)
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> ReentrantMutex<T> {
+    /// The mutex around what lock_api has.
+    #[inline]
+    fn wrap(inner: &lock_api::ReentrantMutex<RawMutex, RawThreadId, T>) -> &Self {
+        let inner: *const lock_api::ReentrantMutex<RawMutex, RawThreadId, T> = inner;
+        // SAFETY: transparent.
+        unsafe { &*(inner as *const Self) }
+    }
+
+    #[inline]
+    pub(crate) fn object(&self) -> &Object {
+        // SAFETY: only looked at.
+        unsafe { self.0.raw() }.gate.object()
+    }
+
+    /// Takes the lock again for a guard that is there.
+    pub(super) fn relock(&self) {
+        std::mem::forget(self.0.lock());
+    }
+
+    /// As parking_lot's.
+    ///
+    /// # Safety
+    ///
+    /// As parking_lot's: the strand must hold the lock, and no other guard of that hold be around.
+    #[inline]
+    pub unsafe fn make_guard_unchecked(&self) -> ReentrantMutexGuard<'_, T> {
+        // SAFETY: the caller's.
+        let inner = unsafe { self.0.make_guard_unchecked() };
+        ReentrantMutexGuard {
+            holder: Holder::new(quiet_pen()),
+            inner,
+        }
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) -> ReentrantMutexGuard<'_, T> {
+        let pen = record::pen();
+        let inner = at(Location::caller(), || self.0.lock());
+        ReentrantMutexGuard {
+            holder: Holder::new(pen),
+            inner,
+        }
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T>> {
+        let pen = record::pen();
+        let inner = at(Location::caller(), || self.0.try_lock())?;
+        Some(ReentrantMutexGuard {
+            holder: Holder::new(pen),
+            inner,
+        })
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<ReentrantMutexGuard<'_, T>> {
+        let pen = record::pen();
+        let inner = at(Location::caller(), || self.0.try_lock_for(timeout))?;
+        Some(ReentrantMutexGuard {
+            holder: Holder::new(pen),
+            inner,
+        })
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock_until(&self, timeout: Instant) -> Option<ReentrantMutexGuard<'_, T>> {
+        let pen = record::pen();
+        let inner = at(Location::caller(), || self.0.try_lock_until(timeout))?;
+        Some(ReentrantMutexGuard {
+            holder: Holder::new(pen),
+            inner,
+        })
+    }
+
+    /// As parking_lot's. Nothing is recorded: the access is exclusive.
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    pub fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    pub fn is_owned_by_current_thread(&self) -> bool {
+        self.0.is_owned_by_current_thread()
+    }
+
+    /// As parking_lot's.
+    ///
+    /// # Safety
+    ///
+    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
+    #[inline]
+    pub unsafe fn force_unlock(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.0.force_unlock() }
+    }
+
+    /// As parking_lot's.
+    ///
+    /// # Safety
+    ///
+    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
+    #[inline]
+    pub unsafe fn force_unlock_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.0.force_unlock_fair() }
+    }
+
+    /// As parking_lot's. What is done with it is recorded, too.
+    ///
+    /// # Safety
+    ///
+    /// As parking_lot's: a mutex must not be unlocked behind a guard's back.
+    #[inline]
+    pub unsafe fn raw(&self) -> &RawMutex {
+        // SAFETY: the caller's.
+        unsafe { self.0.raw() }
+    }
+
+    /// As parking_lot's. What is done through the pointer is not seen.
+    #[inline]
+    pub fn data_ptr(&self) -> *mut T {
+        self.0.data_ptr()
+    }
+}
+
+impl<T: Default> Default for ReentrantMutex<T> {
+    #[inline]
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for ReentrantMutex<T> {
+    #[inline]
+    #[track_caller]
+    fn from(t: T) -> Self {
+        Self::new(t)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for ReentrantMutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        untracked(|| self.0.fmt(f))
+    }
+}
+
+impl<'a, T: ?Sized> ReentrantMutexGuard<'a, T> {
+    #[inline]
+    fn object(&self) -> &'a Object {
+        Self::remutex(self).object()
+    }
+
+    #[inline]
+    fn peek(&self) -> &T {
+        &self.inner
+    }
+
+    /// As parking_lot's.
+    #[inline]
+    pub fn remutex(s: &Self) -> &'a ReentrantMutex<T> {
+        ReentrantMutex::wrap(lock_api::ReentrantMutexGuard::remutex(&s.inner))
+    }
+
+    maps! { ReentrantMutexGuard {} => MappedReentrantMutexGuard['a], &, try_map_or_err }
+
+    yields! { ReentrantMutexGuard, remutex; force_unlock, force_unlock_fair, relock }
+}
+
+impl<'a, T: ?Sized> MappedReentrantMutexGuard<'a, T> {
+    #[inline]
+    fn object(&self) -> &'a Object {
+        self.object
+    }
+
+    #[inline]
+    fn peek(&self) -> &T {
+        &self.inner
+    }
+
+    maps! { MappedReentrantMutexGuard { object } => MappedReentrantMutexGuard['a], &, try_map_or_err }
+
+    /// As parking_lot's.
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        lock_api::MappedReentrantMutexGuard::unlock_fair(s.inner);
+    }
+}
+
+guard_traits! {
+    [T: ?Sized] ReentrantMutexGuard<'_, T>, reads;
+    [T: ?Sized] MappedReentrantMutexGuard<'_, T>, reads;
+}

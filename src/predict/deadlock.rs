@@ -1,0 +1,227 @@
+//! Potential deadlocks: locks taken in a circle.
+//!
+//! Each acquire of a lock while others are held gives an edge "holds this, wants that" of its strand. A circle of such edges
+//! is a potential deadlock when each edge belongs to another strand, no two of the strands hold a lock that excludes
+//! the other at that moment (a *gate lock* that both hold lets only one of them in), and their periods are parallel, each with
+//! each. Two readers do not wait for each other: an edge leads on only to a hold that excludes what is wanted.
+//! One edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a depth-first search that
+//! starts each circle at its smallest edge, so that it is found once.
+
+use super::hash::{Map, Set};
+use super::{Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+
+/// How many edges are kept.
+const EDGES: usize = 1 << 16;
+/// How many edges the search for circles follows.
+const BOUND: usize = 1 << 22;
+
+#[derive(Clone, Debug)]
+struct Edge {
+    strand: StrandId,
+    held: Hold,
+    wanted: Hold,
+    /// Before the acquire.
+    state: LockState,
+    period: Period,
+    /// Where the held lock was taken, and where the wanted one is.
+    taken: Access,
+    acquire: Access,
+}
+
+/// The analysis; see [the module](self).
+#[derive(Debug, Default)]
+pub struct Deadlocks {
+    edges: Vec<Edge>,
+    known: Set<(StrandId, ObjectId, ObjectId, LockState, Period, bool)>,
+    /// Where each strand took what it holds.
+    taken: Map<(StrandId, ObjectId), Access>,
+    full: bool,
+}
+
+impl Deadlocks {
+    /// Nothing seen yet.
+    pub fn new() -> Deadlocks {
+        Deadlocks::default()
+    }
+
+    fn acquire(&mut self, event: Event, position: u64, now: &mut Context) {
+        let strand = event.strand;
+        let wanted = Hold {
+            lock: event.object(),
+            shared: event.op == Op::AcquireShared,
+        };
+        let acquire = access(event, position);
+        if now.before != LockState::FREE {
+            let period = now.order.period(strand);
+            for &held in now.locks.held(now.before) {
+                // An upgrade waits for the other readers of the same lock.
+                let key = (
+                    strand,
+                    held.lock,
+                    wanted.lock,
+                    now.before,
+                    period,
+                    wanted.shared,
+                );
+                if self.known.contains(&key) {
+                    continue;
+                }
+                if self.edges.len() >= EDGES {
+                    self.full = true;
+                    break;
+                }
+                self.known.insert(key);
+                let taken = self
+                    .taken
+                    .get(&(strand, held.lock))
+                    .copied()
+                    .unwrap_or(acquire);
+                self.edges.push(Edge {
+                    strand,
+                    held,
+                    wanted,
+                    state: now.before,
+                    period,
+                    taken,
+                    acquire,
+                });
+            }
+        }
+        self.taken.insert((strand, wanted.lock), acquire);
+    }
+}
+
+/// The search for circles.
+struct Circles<'a> {
+    edges: &'a [Edge],
+    /// Edges by the lock that is held.
+    holding: Map<ObjectId, Vec<usize>>,
+    now: &'a Context,
+    path: Vec<usize>,
+    found: Vec<Deadlock>,
+    known: Map<Vec<(SiteId, SiteId, ObjectId)>, usize>,
+    budget: usize,
+}
+
+impl Circles<'_> {
+    /// May this edge's strand stand before its acquire while those of the path stand before theirs?
+    fn fits(&self, at: usize) -> bool {
+        let edge = &self.edges[at];
+        self.path.iter().all(|&other| {
+            let other = &self.edges[other];
+            edge.strand != other.strand
+                && self.now.locks.compatible(edge.state, other.state)
+                && self.now.order.parallel(edge.period, other.period)
+        })
+    }
+
+    fn search(&mut self) {
+        let (first, last) = (self.path[0], self.path[self.path.len() - 1]);
+        let wanted = self.edges[last].wanted;
+        if self.path.len() > 1 && wanted.excludes(self.edges[first].held) {
+            self.report();
+        }
+        let next = self.holding.get(&wanted.lock).cloned().unwrap_or_default();
+        for at in next {
+            let Some(budget) = self.budget.checked_sub(1) else {
+                return;
+            };
+            self.budget = budget;
+            if at > first && wanted.excludes(self.edges[at].held) && self.fits(at) {
+                self.path.push(at);
+                self.search();
+                self.path.pop();
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        // The same sites in the same circle are the same to a reader; where a site is missing, the locks tell them apart.
+        let mut look: Vec<(SiteId, SiteId, ObjectId)> = Vec::new();
+        for &at in &self.path {
+            let Edge {
+                taken,
+                acquire,
+                wanted,
+                ..
+            } = &self.edges[at];
+            let unnamed = taken.site == SiteId::NONE || acquire.site == SiteId::NONE;
+            look.push((
+                taken.site,
+                acquire.site,
+                if unnamed {
+                    wanted.lock
+                } else {
+                    ObjectId(u32::MAX)
+                },
+            ));
+        }
+        let start = (0..look.len()).min_by_key(|&at| look[at]).unwrap_or(0);
+        look.rotate_left(start);
+        if let Some(&at) = self.known.get(&look) {
+            self.found[at].count += 1;
+            return;
+        }
+        self.known.insert(look, self.found.len());
+        let waits = self.path.iter().map(|&at| {
+            let edge = &self.edges[at];
+            Wait {
+                held: edge.taken,
+                wanted: edge.acquire,
+                locks: self.now.locks.held(edge.state).to_vec(),
+            }
+        });
+        self.found.push(Deadlock {
+            waits: waits.collect(),
+            count: 1,
+        });
+    }
+}
+
+impl Analysis for Deadlocks {
+    fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        match event.op {
+            Op::Acquire | Op::AcquireShared | Op::Upgrade => self.acquire(event, position, now),
+            Op::Release | Op::ReleaseShared => {
+                self.taken.remove(&(event.strand, event.object()));
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(self: Box<Self>, now: &mut Context) -> Outcome {
+        let mut holding: Map<ObjectId, Vec<usize>> = Map::default();
+        for (at, edge) in self.edges.iter().enumerate() {
+            holding.entry(edge.held.lock).or_default().push(at);
+        }
+        let mut circles = Circles {
+            edges: &self.edges,
+            holding,
+            now,
+            path: Vec::new(),
+            found: Vec::new(),
+            known: Map::default(),
+            budget: BOUND,
+        };
+        for first in 0..self.edges.len() {
+            circles.path = vec![first];
+            circles.search();
+        }
+        let mut outcome = Outcome {
+            deadlocks: circles.found,
+            ..Outcome::default()
+        };
+        if circles.budget == 0 {
+            outcome
+                .notes
+                .push("deadlock: the search for circles was cut short".to_owned());
+        }
+        if self.full {
+            outcome.notes.push(format!(
+                "deadlock: more than {EDGES} nested acquires: may be incomplete"
+            ));
+        }
+        outcome
+    }
+}

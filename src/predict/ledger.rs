@@ -1,0 +1,177 @@
+//! Numbers that are never given twice, and the names of what is gone.
+//!
+//! A trace gives the number of a joined strand or a retired object to another. Witnesses outlive both, so a predictor must
+//! never mix up two owners of one number: the ledger replaces each number by one that belongs to its owner for ever,
+//! and keeps the names of those dead objects that more than one strand has touched (no other can be part of a finding).
+
+use super::hash::Map;
+use crate::trace::{
+    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo,
+    StrandId, StrandInfo,
+};
+
+const NONE: u32 = u32::MAX;
+
+/// Renumbers a trace; see [the module](self).
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The trace's number to ours.
+    strands: Vec<u32>,
+    objects: Vec<u32>,
+    /// Ours to the trace's.
+    strand_numbers: Vec<StrandId>,
+    owners: Vec<Owner>,
+    /// What the dead were called.
+    strand_infos: Map<u32, StrandInfo>,
+    object_infos: Map<u32, ObjectInfo>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    number: ObjectId,
+    /// The only strand that has used it so far.
+    strand: u32,
+    shared: bool,
+}
+
+impl Ledger {
+    /// The same event with numbers of our own. Nothing for an event that no analysis looks at.
+    #[inline]
+    pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<Event> {
+        let strand = self.strand(event.strand);
+        let target = match event.op {
+            Op::Begin | Op::End | Op::Split | Op::Restart => event.target,
+            Op::Value => return None,
+            Op::Exit => {
+                self.strand_infos
+                    .insert(strand.0, names.strand(event.strand));
+                event.target
+            }
+            Op::Join => {
+                let joined = self.strand(event.other());
+                // From now on the number may be another's, and the names with it.
+                self.strand_infos
+                    .insert(joined.0, names.strand(event.other()));
+                joined.0
+            }
+            Op::Fork => self.new_strand(event.other()).0,
+            Op::Retire | Op::Recv => {
+                let object = self.object(event.object(), strand);
+                self.retire(event.object(), object, names);
+                object.0
+            }
+            _ => self.object(event.object(), strand).0,
+        };
+        Some(Event {
+            strand,
+            target,
+            ..event
+        })
+    }
+
+    #[inline]
+    fn strand(&mut self, strand: StrandId) -> StrandId {
+        match self.strands.get(strand.0 as usize) {
+            Some(&ours) if ours != NONE => StrandId(ours),
+            _ => self.new_strand(strand),
+        }
+    }
+
+    #[cold]
+    fn new_strand(&mut self, strand: StrandId) -> StrandId {
+        let ours = self.strand_numbers.len() as u32;
+        self.strand_numbers.push(strand);
+        *entry(&mut self.strands, strand.0) = ours;
+        StrandId(ours)
+    }
+
+    #[inline]
+    fn object(&mut self, object: ObjectId, strand: StrandId) -> ObjectId {
+        let ours = match self.objects.get(object.0 as usize) {
+            Some(&ours) if ours != NONE => ours,
+            _ => {
+                let ours = self.owners.len() as u32;
+                self.owners.push(Owner {
+                    number: object,
+                    strand: strand.0,
+                    shared: false,
+                });
+                *entry(&mut self.objects, object.0) = ours;
+                ours
+            }
+        };
+        let owner = &mut self.owners[ours as usize];
+        owner.shared |= owner.strand != strand.0;
+        ObjectId(ours)
+    }
+
+    fn retire(&mut self, number: ObjectId, ours: ObjectId, names: &dyn Names) {
+        self.objects[number.0 as usize] = NONE;
+        if self.owners[ours.0 as usize].shared {
+            self.object_infos.insert(ours.0, names.object(number));
+        }
+    }
+
+    /// The trace's own number of a strand.
+    pub fn strand_number(&self, strand: StrandId) -> StrandId {
+        self.strand_numbers[strand.0 as usize]
+    }
+
+    /// The trace's own number of an object.
+    pub fn object_number(&self, object: ObjectId) -> ObjectId {
+        self.owners[object.0 as usize].number
+    }
+
+    /// Names for our numbers, given the trace's names at its end.
+    pub fn resolve<'a>(&'a self, names: &'a dyn Names) -> Resolved<'a> {
+        Resolved {
+            ledger: self,
+            names,
+        }
+    }
+}
+
+fn entry(table: &mut Vec<u32>, at: u32) -> &mut u32 {
+    let at = at as usize;
+    if at >= table.len() {
+        table.resize(at + 1, NONE);
+    }
+    &mut table[at]
+}
+
+/// The names behind a [`Ledger`]'s numbers.
+pub struct Resolved<'a> {
+    ledger: &'a Ledger,
+    names: &'a dyn Names,
+}
+
+impl Names for Resolved<'_> {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        match self.ledger.strand_infos.get(&id.0) {
+            Some(info) => info.clone(),
+            None => self.names.strand(self.ledger.strand_number(id)),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        match self.ledger.object_infos.get(&id.0) {
+            Some(info) => info.clone(),
+            None => self.names.object(self.ledger.object_number(id)),
+        }
+    }
+
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        match self.ledger.object_infos.get(&id.0) {
+            Some(info) => info.kind,
+            None => self.names.kind(self.ledger.object_number(id)),
+        }
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.names.site(id)
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        self.names.block(id)
+    }
+}

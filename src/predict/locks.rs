@@ -1,0 +1,449 @@
+//! Which locks a strand holds, and which it has taken since.
+//!
+//! A lock state is what decides, for nested locking, whether two strands can stand at two places at the same time
+//! (Kahlon, Ivancic, Gupta, CAV 2005): the *lockset*, and for each lock of it the *acquisition history*, the locks that
+//! were acquired after it, released or not. The states are interned, so that equality is a comparison of two integers,
+//! and a lock event is one look-up of (state, operation, lock): a program has few states, however long it runs.
+//!
+//! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since counts as taken
+//! exclusively.
+
+use super::hash::Map;
+use crate::trace::{Event, ObjectId, Op, StrandId};
+
+/// A lockset with its acquisition histories, interned by [`Locks`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockState(pub u32);
+
+impl LockState {
+    /// No lock is held.
+    pub const FREE: LockState = LockState(0);
+}
+
+/// A lock and how it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hold {
+    /// The lock.
+    pub lock: ObjectId,
+    /// Shared with other readers.
+    pub shared: bool,
+}
+
+impl Hold {
+    /// Can the two not be held at the same time?
+    #[inline]
+    pub fn excludes(self, other: Hold) -> bool {
+        self.lock == other.lock && !(self.shared && other.shared)
+    }
+
+    fn bloom(self) -> u64 {
+        1 << (self.lock.0 % 64)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct State {
+    /// In the order of acquisition.
+    held: Vec<Hold>,
+    /// For each lock of `held`: what was taken after it, sorted, each lock once.
+    histories: Vec<Vec<Hold>>,
+}
+
+/// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bloom {
+    held: u64,
+    taken: u64,
+}
+
+/// The lock states of all strands.
+///
+/// Takes every event; those that are no lock operation change nothing. A release of a lock that the strand does not hold
+/// is let pass (a well-formed trace has none), and so is an acquire of one that it does hold.
+#[derive(Debug)]
+pub struct Locks {
+    states: Vec<State>,
+    blooms: Vec<Bloom>,
+    ids: Map<State, LockState>,
+    transitions: Map<(u32, u8, u32), LockState>,
+    current: Vec<LockState>,
+    /// How often more than once a strand holds a lock. A strand that works for another's transaction shares its number,
+    /// so that shared locks can be held twice under one.
+    again: Map<(StrandId, ObjectId), u32>,
+    not_nested: Option<u64>,
+}
+
+impl Default for Locks {
+    fn default() -> Locks {
+        Locks {
+            states: vec![State::default()],
+            blooms: vec![Bloom::default()],
+            ids: Map::from_iter([(State::default(), LockState::FREE)]),
+            transitions: Map::default(),
+            current: Vec::new(),
+            again: Map::default(),
+            not_nested: None,
+        }
+    }
+}
+
+/// The lock operations, told apart for the table of transitions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Change {
+    Acquire,
+    AcquireShared,
+    Release,
+    Upgrade,
+    Downgrade,
+}
+
+impl Locks {
+    /// Takes the next event; true if it changed its strand's lock state.
+    #[inline]
+    pub fn step(&mut self, event: Event, position: u64) -> bool {
+        let change = match event.op {
+            Op::Acquire => Change::Acquire,
+            Op::AcquireShared => Change::AcquireShared,
+            Op::Release | Op::ReleaseShared => Change::Release,
+            Op::Upgrade => Change::Upgrade,
+            Op::Downgrade => Change::Downgrade,
+            _ => return false,
+        };
+        let strand = event.strand.0 as usize;
+        if strand >= self.current.len() {
+            self.current.resize(strand + 1, LockState::FREE);
+        }
+        let from = self.current[strand];
+        let lock = event.object();
+        let to = match self.transitions.get(&(from.0, change as u8, lock.0)) {
+            Some(&to) => to,
+            None => match self.change(from, change, lock, position) {
+                Some(to) => to,
+                None => return self.again(event, change),
+            },
+        };
+        if change == Change::Release && !self.again.is_empty() && self.again(event, change) {
+            return false;
+        }
+        self.current[strand] = to;
+        to != from
+    }
+
+    /// Counts what is held more than once. True if a release only undid such a second hold.
+    #[cold]
+    fn again(&mut self, event: Event, change: Change) -> bool {
+        let key = (event.strand, event.object());
+        match change {
+            Change::Acquire | Change::AcquireShared => {
+                *self.again.entry(key).or_default() += 1;
+                false
+            }
+            Change::Release => match self.again.get_mut(&key) {
+                Some(count) => {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.again.remove(&key);
+                    }
+                    true
+                }
+                None => false,
+            },
+            Change::Upgrade | Change::Downgrade => false,
+        }
+    }
+
+    /// The state after a change; nothing where the strand holds the lock that it acquires, or does not hold the one that it
+    /// releases.
+    #[cold]
+    fn change(
+        &mut self,
+        from: LockState,
+        change: Change,
+        lock: ObjectId,
+        position: u64,
+    ) -> Option<LockState> {
+        let mut state = self.states[from.0 as usize].clone();
+        let at = state.held.iter().position(|hold| hold.lock == lock);
+        match change {
+            Change::Acquire | Change::AcquireShared => {
+                if at.is_some() {
+                    return None;
+                }
+                let hold = Hold {
+                    lock,
+                    shared: change == Change::AcquireShared,
+                };
+                state
+                    .histories
+                    .iter_mut()
+                    .for_each(|history| take(history, hold));
+                state.held.push(hold);
+                state.histories.push(Vec::new());
+            }
+            Change::Release => {
+                let at = at?;
+                if at + 1 != state.held.len() {
+                    // The first such release of the trace is the first of its transition, too.
+                    self.not_nested.get_or_insert(position);
+                }
+                state.held.remove(at);
+                state.histories.remove(at);
+            }
+            Change::Upgrade => {
+                let at = at?;
+                let hold = Hold {
+                    lock,
+                    shared: false,
+                };
+                state.histories[..at]
+                    .iter_mut()
+                    .for_each(|history| take(history, hold));
+                state.histories[at + 1..]
+                    .iter_mut()
+                    .for_each(|history| take(history, hold));
+                // It excludes others from now on only.
+                state.histories[at].clear();
+                state.held[at] = hold;
+            }
+            Change::Downgrade => state.held[at?].shared = true,
+        }
+        let to = self.intern(state);
+        self.transitions.insert((from.0, change as u8, lock.0), to);
+        Some(to)
+    }
+
+    fn intern(&mut self, state: State) -> LockState {
+        if let Some(&id) = self.ids.get(&state) {
+            return id;
+        }
+        let id = LockState(u32::try_from(self.states.len()).expect("fewer than 2^32 lock states"));
+        let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
+        self.blooms.push(Bloom {
+            held: bits(&state.held),
+            taken: state
+                .histories
+                .iter()
+                .fold(0, |all, history| all | bits(history)),
+        });
+        self.states.push(state.clone());
+        self.ids.insert(state, id);
+        id
+    }
+
+    /// A strand's state after the last event that was taken.
+    #[inline]
+    pub fn state(&self, strand: StrandId) -> LockState {
+        self.current
+            .get(strand.0 as usize)
+            .copied()
+            .unwrap_or(LockState::FREE)
+    }
+
+    /// The lockset of a state, in the order of acquisition.
+    pub fn held(&self, state: LockState) -> &[Hold] {
+        &self.states[state.0 as usize].held
+    }
+
+    /// What was taken after each lock of [`held`](Locks::held), released or not.
+    pub fn histories(&self, state: LockState) -> &[Vec<Hold>] {
+        &self.states[state.0 as usize].histories
+    }
+
+    /// How many different states there have been.
+    pub fn count(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Where a lock was first released that was not the last one acquired: what rests on nested locking may be incomplete.
+    pub fn not_nested(&self) -> Option<u64> {
+        self.not_nested
+    }
+
+    /// Is no lock of one state excluded by a lock of the other?
+    #[inline]
+    pub fn disjoint(&self, a: LockState, b: LockState) -> bool {
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        x.held & y.held == 0
+            || !self
+                .held(a)
+                .iter()
+                .any(|&p| self.held(b).iter().any(|&q| p.excludes(q)))
+    }
+
+    /// Can two strands stand in these states at the same time? The locksets are disjoint, and no two locks were taken
+    /// crosswise. For nested locking, and as far as locks alone are concerned, this is exact.
+    #[inline]
+    pub fn compatible(&self, a: LockState, b: LockState) -> bool {
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        self.disjoint(a, b)
+            && (x.taken & y.held == 0 || y.taken & x.held == 0 || !self.crosswise(a, b))
+    }
+
+    /// Is everything compatible with `a` that is compatible with `b`? It holds no more, and took no more since.
+    pub fn weaker(&self, a: LockState, b: LockState) -> bool {
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        if x.held & !y.held != 0 || x.taken & !y.taken != 0 {
+            return false;
+        }
+        let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
+        let weaker = |mine: &Hold, theirs: &Hold| {
+            mine.lock == theirs.lock && (mine.shared || !theirs.shared)
+        };
+        a.held.iter().zip(&a.histories).all(|(hold, since)| {
+            b.held.iter().zip(&b.histories).any(|(other, longer)| {
+                weaker(hold, other)
+                    && since
+                        .iter()
+                        .all(|taken| longer.iter().any(|other| weaker(taken, other)))
+            })
+        })
+    }
+
+    /// Is there a lock `p` of `a` and a lock `q` of `b`, where `a` took `q` after `p`, and `b` took `p` after `q`?
+    fn crosswise(&self, a: LockState, b: LockState) -> bool {
+        let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
+        a.held.iter().zip(&a.histories).any(|(&p, after_p)| {
+            b.held
+                .iter()
+                .zip(&b.histories)
+                .any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
+        })
+    }
+}
+
+fn take(history: &mut Vec<Hold>, hold: Hold) {
+    match history.binary_search_by_key(&hold.lock, |hold| hold.lock) {
+        Ok(at) => history[at].shared &= hold.shared,
+        Err(at) => history.insert(at, hold),
+    }
+}
+
+fn took(history: &[Hold], hold: Hold) -> bool {
+    history
+        .binary_search_by_key(&hold.lock, |hold| hold.lock)
+        .is_ok_and(|at| history[at].excludes(hold))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::SiteId;
+
+    fn event(strand: u32, op: Op, lock: u32) -> Event {
+        Event {
+            strand: StrandId(strand),
+            target: lock,
+            site: SiteId::NONE,
+            op,
+        }
+    }
+
+    fn run(events: &[(u32, Op, u32)]) -> (Locks, LockState, LockState) {
+        let mut locks = Locks::default();
+        for (at, &(strand, op, lock)) in events.iter().enumerate() {
+            locks.step(event(strand, op, lock), at as u64 + 1);
+        }
+        let (a, b) = (locks.state(StrandId(0)), locks.state(StrandId(1)));
+        (locks, a, b)
+    }
+
+    #[test]
+    fn two_holders_of_one_lock_exclude_each_other_unless_both_share_it() {
+        let (locks, a, b) = run(&[(0, Op::Acquire, 5), (1, Op::Acquire, 5)]);
+        assert!(!locks.disjoint(a, b));
+        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::Acquire, 5)]);
+        assert!(!locks.disjoint(a, b));
+        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::AcquireShared, 5)]);
+        assert!(locks.compatible(a, b));
+        let (locks, a, b) = run(&[
+            (0, Op::Acquire, 5),
+            (0, Op::Downgrade, 5),
+            (1, Op::AcquireShared, 5),
+        ]);
+        assert!(locks.compatible(a, b));
+        let (locks, a, b) = run(&[
+            (0, Op::AcquireShared, 5),
+            (0, Op::Upgrade, 5),
+            (1, Op::AcquireShared, 5),
+        ]);
+        assert!(!locks.compatible(a, b));
+    }
+
+    #[test]
+    fn locks_taken_crosswise_are_not_compatible_though_the_locksets_are_disjoint() {
+        let crosswise = [
+            (0, Op::Acquire, 1),
+            (0, Op::Acquire, 2),
+            (0, Op::Release, 2),
+            (1, Op::Acquire, 2),
+            (1, Op::Acquire, 1),
+            (1, Op::Release, 1),
+        ];
+        let (locks, a, b) = run(&crosswise);
+        assert!(locks.disjoint(a, b));
+        assert!(!locks.compatible(a, b));
+        let (locks, a, b) = run(&crosswise[..4]);
+        assert!(
+            locks.compatible(a, b),
+            "only one of them took the other's lock"
+        );
+    }
+
+    #[test]
+    fn a_state_is_weaker_than_one_that_holds_more_or_has_taken_more_since() {
+        let held = [
+            (0, Op::Acquire, 1),
+            (1, Op::Acquire, 1),
+            (1, Op::Acquire, 2),
+        ];
+        let (locks, a, b) = run(&held);
+        assert!(locks.weaker(a, b) && !locks.weaker(b, a));
+        let (locks, a, b) = run(&[&held[..], &[(1, Op::Release, 2)]].concat());
+        assert!(
+            locks.weaker(a, b) && !locks.weaker(b, a),
+            "2 was taken after 1"
+        );
+        assert!(locks.weaker(LockState::FREE, a) && locks.weaker(a, a));
+        let (locks, a, b) = run(&[(0, Op::AcquireShared, 1), (1, Op::Acquire, 1)]);
+        assert!(locks.weaker(a, b) && !locks.weaker(b, a));
+    }
+
+    #[test]
+    fn equal_locksets_with_equal_histories_are_one_state_whatever_happened_before() {
+        let (mut locks, a, _) = run(&[(0, Op::Acquire, 1), (0, Op::Acquire, 2)]);
+        locks.step(event(0, Op::Release, 2), 3);
+        locks.step(event(0, Op::Release, 1), 4);
+        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
+        locks.step(event(0, Op::Acquire, 1), 5);
+        locks.step(event(0, Op::Acquire, 2), 6);
+        assert_eq!(locks.state(StrandId(0)), a);
+        assert_eq!(locks.not_nested(), None);
+    }
+
+    #[test]
+    fn a_release_out_of_order_is_noticed_at_its_position() {
+        let (locks, a, _) = run(&[
+            (0, Op::Acquire, 1),
+            (0, Op::Acquire, 2),
+            (0, Op::Release, 1),
+        ]);
+        assert_eq!(locks.not_nested(), Some(3));
+        assert_eq!(
+            locks.held(a),
+            &[Hold {
+                lock: ObjectId(2),
+                shared: false
+            }]
+        );
+    }
+
+    #[test]
+    fn a_lock_shared_twice_under_one_number_is_free_after_two_releases() {
+        let (mut locks, a, _) = run(&[(0, Op::AcquireShared, 1), (0, Op::AcquireShared, 1)]);
+        locks.step(event(0, Op::ReleaseShared, 1), 3);
+        assert_eq!(locks.state(StrandId(0)), a);
+        locks.step(event(0, Op::ReleaseShared, 1), 4);
+        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
+    }
+}

@@ -1,0 +1,345 @@
+//! Prediction: from one run, what other schedules would show.
+//!
+//! A [`Predictor`] takes a trace's events one by one, like a [`Checker`](crate::check), and says at the end what schedules of
+//! the same events could have done: [`Outcome`]. It assumes what the published analyses assume, that each strand does
+//! on the other schedule what it did on this one.
+//!
+//! What all analyses need is worked out once, in the [`Context`]: which locks a strand holds ([`Locks`]) and what fork,
+//! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
+//! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
+
+pub mod blocks;
+mod deadlock;
+mod forecast;
+mod hash;
+mod ledger;
+mod locks;
+mod minimal;
+#[cfg(test)]
+mod notation;
+mod order;
+mod predictor;
+pub mod reduction;
+mod replay;
+mod skeleton;
+
+pub use deadlock::Deadlocks;
+pub use forecast::{
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
+};
+pub use hash::{Map, Mix, Set};
+pub use ledger::{Ledger, Resolved};
+pub use locks::{Hold, LockState, Locks};
+pub use minimal::Minimal;
+pub use order::{Order, Period};
+pub use predictor::{Predictions, Predictor};
+pub use skeleton::{Sandwich, Skeleton, Unrealised};
+
+use crate::check::{Access, Transaction};
+use crate::trace::{Event, ObjectId, Op, StrandId};
+use serde::Serialize;
+use std::str::FromStr;
+
+/// Which analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnalysisKind {
+    /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
+    Minimal,
+    /// Violations of any number of transactions and variables (Wang and Stoller, RV 2003 and TSE 2006).
+    Blocks,
+    /// Transactions that are not reducible (the same papers), and races.
+    Reduction,
+    /// Locks taken in a circle.
+    Deadlock,
+}
+
+impl AnalysisKind {
+    /// All of them, in the order in which they are reported.
+    pub const ALL: [AnalysisKind; 4] = [
+        AnalysisKind::Minimal,
+        AnalysisKind::Blocks,
+        AnalysisKind::Reduction,
+        AnalysisKind::Deadlock,
+    ];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AnalysisKind::Minimal => "minimal",
+            AnalysisKind::Blocks => "blocks",
+            AnalysisKind::Reduction => "reduction",
+            AnalysisKind::Deadlock => "deadlock",
+        }
+    }
+}
+
+impl FromStr for AnalysisKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<AnalysisKind, String> {
+        let known = AnalysisKind::ALL.into_iter();
+        known
+            .clone()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = known.map(AnalysisKind::name).collect();
+                format!("expected one of {}, found `{name}`", known.join(", "))
+            })
+    }
+}
+
+/// How much a prediction claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
+    Predicted,
+    /// Some schedule may have it.
+    Potential,
+    /// Worth a look; may well be a false alarm.
+    Hint,
+}
+
+/// A violation that another schedule of the same events would show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// Who says so.
+    pub analysis: AnalysisKind,
+    /// How sure it is.
+    pub tier: Tier,
+    /// What it looks like, in words: "write, read, write".
+    pub pattern: String,
+    /// The accesses that make the violation, in the order in which the schedule has them.
+    pub accesses: Vec<Step>,
+    /// A schedule that realises it; empty where the analysis gives none.
+    pub schedule: Vec<Run>,
+    /// What to know about it, such as that the search was cut short.
+    pub notes: Vec<String>,
+    /// How often the same was found (same blocks, same sites), with other strands and objects.
+    pub count: u64,
+}
+
+/// An access of a [`Prediction`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The event.
+    pub access: Access,
+    /// The transaction that it belongs to; nothing for an event outside any block.
+    pub transaction: Option<Transaction>,
+    /// The locks that its strand holds at it, in the order of acquisition.
+    pub held: Vec<Hold>,
+}
+
+/// A piece of a schedule: a strand runs from where it is, through all its events up to a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Who.
+    pub strand: StrandId,
+    /// Up to this position of the recorded trace.
+    pub to: u64,
+}
+
+/// Two accesses that nothing keeps apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// One access; at least one of the two changes the object.
+    pub first: Step,
+    /// The other, of another strand.
+    pub second: Step,
+    /// How often it was found.
+    pub count: u64,
+}
+
+/// Locks taken in a circle, each by another strand: a schedule may leave all of them waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// `waits[i]` wants the lock that `waits[i + 1]` holds, the last one what the first one holds.
+    pub waits: Vec<Wait>,
+    /// How often the same sites made such a circle.
+    pub count: u64,
+}
+
+/// One strand of a [`Deadlock`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// What it holds, and where it took it.
+    pub held: Access,
+    /// What it wants, and where.
+    pub wanted: Access,
+    /// All that it holds at that moment, in the order of acquisition.
+    pub locks: Vec<Hold>,
+}
+
+/// What an analysis found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Violations.
+    pub predictions: Vec<Prediction>,
+    /// Races.
+    pub races: Vec<Race>,
+    /// Potential deadlocks.
+    pub deadlocks: Vec<Deadlock>,
+    /// What to know about the whole: "not nested: may be incomplete".
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Adds another analysis's findings.
+    pub fn extend(&mut self, other: Outcome) {
+        self.predictions.extend(other.predictions);
+        self.races.extend(other.races);
+        self.deadlocks.extend(other.deadlocks);
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+/// What is known at the current event, worked out once for all analyses.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// The locks of each strand, after the event.
+    pub locks: Locks,
+    /// The order of the strands' periods, after the event.
+    pub order: Order,
+    /// The lock and order events so far, from which schedules are made.
+    pub skeleton: Skeleton,
+    /// The event changed its strand's lock state.
+    pub locks_changed: bool,
+    /// The event began a new period of its strand.
+    pub period_changed: bool,
+    /// The lock state of the event's strand before the event.
+    pub before: LockState,
+    transactions: Vec<Option<Transaction>>,
+}
+
+impl Context {
+    /// Takes the next event of a lowered trace whose numbers are never given twice.
+    #[inline]
+    pub fn step(&mut self, event: Event, position: u64) {
+        let strand = event.strand.0 as usize;
+        if strand >= self.transactions.len() {
+            self.transactions.resize(strand + 1, None);
+        }
+        self.before = self.locks.state(event.strand);
+        self.locks_changed = false;
+        self.period_changed = false;
+        match event.op {
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {}
+            Op::Begin => {
+                self.transactions[strand] = Some(Transaction {
+                    strand: event.strand,
+                    block: Some(event.block()),
+                    begin: Some(position),
+                    site: event.site,
+                });
+            }
+            Op::End => self.transactions[strand] = None,
+            _ => {
+                self.locks_changed = self.locks.step(event, position);
+                self.period_changed = self.order.step(event);
+                self.skeleton
+                    .step(event, position, self.locks.state(event.strand));
+            }
+        }
+    }
+
+    /// The strand's open transaction.
+    #[inline]
+    pub fn transaction(&self, strand: StrandId) -> Option<&Transaction> {
+        self.transactions
+            .get(strand.0 as usize)
+            .and_then(Option::as_ref)
+    }
+}
+
+/// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no number given twice), and
+/// says at the end what it found.
+pub trait Analysis {
+    /// Takes the next event. `now` has taken it already.
+    fn step(&mut self, event: Event, position: u64, now: &mut Context);
+    /// There are no more events.
+    fn finish(self: Box<Self>, now: &mut Context) -> Outcome;
+}
+
+/// The two operations cannot change places: at least one of them changes the object, and they are no updates of one kind.
+///
+/// ```
+/// use aerodrome::{predict::conflict, trace::{Op, Update}};
+///
+/// assert!(conflict(Op::Read, Op::Write));
+/// assert!(!conflict(Op::Read, Op::Read));
+/// assert!(!conflict(Op::Update(Update::Add), Op::Update(Update::Add)));
+/// assert!(conflict(Op::Update(Update::Add), Op::Update(Update::Sub)));
+/// assert!(!conflict(Op::Acquire, Op::Write), "only accesses conflict");
+/// ```
+#[inline]
+pub fn conflict(a: Op, b: Op) -> bool {
+    is_access(a)
+        && is_access(b)
+        && match (a, b) {
+            (Op::Read, Op::Read) => false,
+            (Op::Update(a), Op::Update(b)) => a != b,
+            _ => true,
+        }
+}
+
+/// Reads or changes an object's content.
+#[inline]
+pub fn is_access(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write | Op::ReadWrite | Op::Update(_))
+}
+
+/// The access that an event makes.
+pub fn access(event: Event, position: u64) -> Access {
+    let object = match event.op {
+        Op::Begin
+        | Op::End
+        | Op::Split
+        | Op::Restart
+        | Op::Fork
+        | Op::Join
+        | Op::Exit
+        | Op::Value => None,
+        _ => Some(ObjectId(event.target)),
+    };
+    Access {
+        position,
+        strand: event.strand,
+        op: event.op,
+        object,
+        site: event.site,
+    }
+}
+
+/// What an operation does, in a word.
+pub fn word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::ReadWrite => "read+write",
+        Op::Update(_) => "update",
+        Op::Acquire => "acquire",
+        Op::AcquireShared => "shared acquire",
+        Op::Upgrade => "upgrade",
+        Op::Downgrade => "downgrade",
+        Op::Release | Op::ReleaseShared => "release",
+        Op::Begin => "begin",
+        Op::End => "end",
+        Op::Split => "split",
+        Op::Restart => "restart",
+        Op::Fork => "fork",
+        Op::Join => "join",
+        Op::Exit => "exit",
+        Op::Signal => "signal",
+        Op::Await => "await",
+        Op::Send => "send",
+        Op::Recv => "receive",
+        Op::Retire => "retire",
+        Op::Value => "value",
+    }
+}

@@ -1,0 +1,89 @@
+//! Replaying a predicted schedule, to see that it is one and that it violates.
+
+use super::Prediction;
+use super::locks::Locks;
+use super::skeleton::Skeleton;
+use crate::check::{Engine, Exact};
+use crate::trace::{Event, Op, StrandId};
+
+/// Does the trace allow the prediction's schedule, and does the exact engine see a violation in it?
+///
+/// The engine is shown, in the schedule's order, the accesses of the prediction, the begins of their transactions, and
+/// everything that orders. What it is not shown can only add edges between transactions: a cycle that it sees is one
+/// of the whole schedule.
+pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, locks: &Locks) -> bool {
+    let mut engine = Exact::new();
+    skeleton.allows(&prediction.schedule, locks)
+        && events(prediction, skeleton)
+            .into_iter()
+            .zip(1..)
+            .any(|(event, position)| engine.step(event, position).is_some())
+}
+
+/// What the engine is shown of the schedule.
+fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
+    // Each strand's begins and accesses, by position.
+    let mut own: Vec<(u64, Event)> = Vec::new();
+    for step in &prediction.accesses {
+        let access = &step.access;
+        let target = access.object.map_or(0, |object| object.0);
+        own.push((
+            access.position,
+            Event {
+                strand: access.strand,
+                target,
+                site: access.site,
+                op: access.op,
+            },
+        ));
+        if let Some(transaction) = &step.transaction
+            && let (Some(block), Some(begin)) = (transaction.block, transaction.begin)
+        {
+            let strand = transaction.strand;
+            own.push((
+                begin,
+                Event {
+                    strand,
+                    target: block.0,
+                    site: transaction.site,
+                    op: Op::Begin,
+                },
+            ));
+        }
+    }
+    own.sort_by_key(|&(position, event)| (position, event.op));
+    own.dedup();
+    let mut reached: Vec<(StrandId, u64)> = Vec::new();
+    let mut events = Vec::new();
+    for run in &prediction.schedule {
+        let at = reached
+            .iter()
+            .position(|&(strand, _)| strand == run.strand)
+            .unwrap_or_else(|| {
+                reached.push((run.strand, 0));
+                reached.len() - 1
+            });
+        let from = std::mem::replace(&mut reached[at].1, run.to);
+        let mine = own.iter().filter(|(position, event)| {
+            event.strand == run.strand && (from + 1..=run.to).contains(position)
+        });
+        let ordering = skeleton
+            .ordering(run.strand, from, run.to)
+            .map(|(position, op, target)| {
+                let site = crate::trace::SiteId::NONE;
+                (
+                    position,
+                    Event {
+                        strand: run.strand,
+                        target,
+                        site,
+                        op,
+                    },
+                )
+            });
+        let mut piece: Vec<(u64, Event)> = mine.copied().chain(ordering).collect();
+        piece.sort_by_key(|&(position, _)| position);
+        events.extend(piece.into_iter().map(|(_, event)| event));
+    }
+    events
+}

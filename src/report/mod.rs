@@ -1,0 +1,677 @@
+//! Reports: a violation told so that whoever reads it knows what happened and which lines to change.
+//!
+//! A [`Report`] is the violation as data: every number resolved to its name, owned, and serialisable. It is made in two
+//! steps. [`Report::new`] asks the [`Names`] and does nothing else, because numbers are recycled and the names are only
+//! right at the moment of the violation; it touches no file, so it may run under the collector's lock.
+//! [`Report::with_sources`] then reads the source lines and shortens the paths. From there on everything is a pure
+//! function of the report: [`text`], [`json`], [`sarif`], [`html`].
+//!
+//! ```
+//! # use aerodrome::check::{Access, Edge, Transaction, Violation};
+//! # use aerodrome::trace::*;
+//! use aerodrome::report::{Extras, Report, source::Workspace, text};
+//! # struct Trace;
+//! # impl Names for Trace {
+//! #     fn strand(&self, id: StrandId) -> StrandInfo { StrandInfo { name: format!("T{}", id.0) } }
+//! #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Lock }
+//! #     fn object(&self, id: ObjectId) -> ObjectInfo {
+//! #         ObjectInfo { kind: self.kind(id), name: Some("balance".into()), type_name: None, created: SiteId::NONE }
+//! #     }
+//! #     fn site(&self, id: SiteId) -> Option<SiteInfo> { Some(SiteInfo::Label(id.0.to_string())) }
+//! #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: "withdraw".into(), site: SiteId::NONE } }
+//! # }
+//! # let access = |position, strand, op| Access {
+//! #     position, strand: StrandId(strand), op, object: Some(ObjectId(0)), site: SiteId(position as u32),
+//! # };
+//! # let transaction = |strand| Transaction {
+//! #     strand: StrandId(strand), block: Some(BlockId(0)), begin: None, site: SiteId::NONE,
+//! # };
+//! # let (a, b, c) = (access(3, 0, Op::Read), access(4, 1, Op::Write), access(5, 0, Op::Write));
+//! # let violation = Violation {
+//! #     event: 5, blame: 0, transactions: vec![transaction(0), transaction(1)],
+//! #     edges: vec![Edge { from: a, to: b }, Edge { from: b, to: c }],
+//! # };
+//! # let names = Trace;
+//! let report = Report::new(&violation, &names, &Extras::default()).with_sources(&Workspace::find());
+//! assert_eq!(report.message, "`withdraw` is not atomic");
+//! assert_eq!(report.pattern.to_string(), "read-write-write");
+//! print!("{}", text::render(&report, &text::Style::plain()));
+//! ```
+
+pub mod html;
+pub mod json;
+pub mod pattern;
+pub mod sarif;
+pub mod source;
+pub mod text;
+pub mod window;
+pub(crate) mod words;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::{self, Violation};
+use crate::trace::{Names, ObjectId, ObjectKind, Op, SiteId, SiteInfo, StrandId, Update};
+use pattern::Pattern;
+use window::Slice;
+
+/// The version of the report's schema: the number in the field `schema`.
+pub const SCHEMA: u32 = 1;
+
+/// One violation, resolved and owned. Its JSON form is described in [`json`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// How sure it is.
+    #[serde(default)]
+    pub tier: Tier,
+    /// The headline: which block is not atomic.
+    pub message: String,
+    /// The shape of the cycle.
+    pub pattern: Pattern,
+    /// What is wrong, in one sentence.
+    pub explanation: String,
+    /// The cycle step by step, where it has more than two parties.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<String>,
+    /// What to do about it, best first.
+    #[serde(default)]
+    pub help: Vec<String>,
+    /// The position of the event that closed the cycle, from 1.
+    pub event: u64,
+    /// The transaction to blame: an index into `transactions`.
+    pub blame: usize,
+    /// The transactions of the cycle, in its order.
+    pub transactions: Vec<Transaction>,
+    /// Why each transaction comes before the next, and the last before the first.
+    pub edges: Vec<Edge>,
+    /// The accesses that the edges name, in the order in which they happened.
+    pub accesses: Vec<Access>,
+    /// The objects of the accesses.
+    pub objects: Vec<Object>,
+    /// The test or family it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// How often the same violation came up again and was not reported.
+    #[serde(default)]
+    pub repeats: u64,
+    /// Lines of the sources that the report names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<source::Excerpt>,
+    /// The events around the cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Slice>,
+}
+
+/// How sure a report is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// It happened.
+    #[default]
+    Observed,
+    /// Another schedule of the same run has it, if control flow does not change.
+    Predicted,
+    /// It may be a false alarm.
+    Potential,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Place {
+    /// File, line and column, each counted from 1.
+    Source {
+        /// The path, relative to the workspace where it lies there.
+        file: String,
+        /// From 1.
+        line: u32,
+        /// From 1, in characters.
+        column: u32,
+    },
+    /// What the trace's author wrote.
+    Label {
+        /// The number or word.
+        label: String,
+    },
+}
+
+impl Place {
+    /// The place of a site, where there is one.
+    pub fn of(site: SiteId, names: &dyn Names) -> Option<Place> {
+        Some(match names.site(site)? {
+            SiteInfo::Source { file, line, column } => Place::Source { file, line, column },
+            SiteInfo::Label(label) => Place::Label { label },
+        })
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Source { file, line, column } => write!(f, "{file}:{line}:{column}"),
+            Place::Label { label } => write!(f, "site {label}"),
+        }
+    }
+}
+
+/// An atomic block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Block {
+    /// Its name; may be empty.
+    pub name: String,
+    /// Where it is in the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// A transaction of the cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transaction {
+    /// Nothing for a single operation outside any block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+    /// The strand's name.
+    pub strand: String,
+    /// The position at which it began, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<u64>,
+    /// Where it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// It was left by a panic.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub panicked: bool,
+}
+
+/// Why one transaction comes before another: the numbers of two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The number of the earlier access.
+    pub from: usize,
+    /// The number of the later access.
+    pub to: usize,
+}
+
+/// An access of the cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// From 1, in the order in which the accesses happened.
+    pub number: usize,
+    /// The event's position in the trace.
+    pub position: u64,
+    /// Its transaction: an index into the report's.
+    pub transaction: usize,
+    /// The strand's name.
+    pub strand: String,
+    /// What it did.
+    #[serde(with = "op_name")]
+    pub op: Op,
+    /// To which object: an index into the report's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<usize>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// How it came there, innermost first, where backtraces are on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backtrace: Vec<Frame>,
+}
+
+/// A function on the stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function's demangled name.
+    pub function: String,
+    /// Where in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+impl Frame {
+    /// Whether a reader of the report wants to see it: not the checker's, the standard library's or the system's.
+    pub fn is_users(&self) -> bool {
+        const OTHERS: [&str; 8] = [
+            "aerodrome::",
+            "aerodrome_",
+            "std::",
+            "core::",
+            "alloc::",
+            "test::",
+            "backtrace::",
+            "rayon_core::",
+        ];
+        const SYSTEM: [&str; 10] = [
+            "_start",
+            "main",
+            "clone",
+            "clone3",
+            "start_thread",
+            "__libc_start_main",
+            "__libc_start_call_main",
+            "rust_begin_unwind",
+            "__rust_try",
+            "<unknown>",
+        ];
+        // `<T as Trait>::f` counts as T's.
+        let name = self
+            .function
+            .trim_start_matches(['<', '&', '*', '[', '('])
+            .trim_start_matches("dyn ")
+            .trim_start_matches("mut ");
+        !(OTHERS.iter().any(|own| name.starts_with(own))
+            || SYSTEM.contains(&name)
+            || name.contains("__rust_begin_short_backtrace")
+            || name.contains("__rust_end_short_backtrace"))
+    }
+}
+
+/// An object of the cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Object {
+    /// What it is.
+    #[serde(with = "kind_name")]
+    pub kind: ObjectKind,
+    /// The name that the program or the trace gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its Rust type.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<String>,
+    /// Where it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Place>,
+}
+
+impl Object {
+    pub(crate) fn of(id: ObjectId, names: &dyn Names) -> Object {
+        let info = names.object(id);
+        Object {
+            kind: info.kind,
+            name: info.name,
+            type_name: info.type_name,
+            created: Place::of(info.created, names),
+        }
+    }
+
+    /// An object whose number has been given away since.
+    fn gone(kind: ObjectKind) -> Object {
+        Object {
+            kind,
+            name: None,
+            type_name: None,
+            created: None,
+        }
+    }
+
+    /// The name, or else the type without its modules, or else the kind; in code quotes where it is code.
+    pub fn label(&self) -> String {
+        match (&self.name, &self.type_name) {
+            (Some(name), _) => format!("`{name}`"),
+            (None, Some(type_name)) => format!("`{}`", words::short_type(type_name)),
+            (None, None) => match self.kind {
+                ObjectKind::Variable => "a variable",
+                ObjectKind::Lock | ObjectKind::BareLock => "a lock",
+                ObjectKind::Channel => "a channel",
+                ObjectKind::Message => "a message",
+                ObjectKind::Signal => "a signal",
+            }
+            .to_string(),
+        }
+    }
+}
+
+/// The names of a report's strands, no two of them alike: many threads have no name, and others share one.
+pub(crate) struct StrandNames(HashMap<StrandId, String>);
+
+impl StrandNames {
+    pub(crate) fn new(names: &dyn Names, mut strands: Vec<StrandId>) -> StrandNames {
+        strands.sort_unstable();
+        strands.dedup();
+        let mut owners: HashMap<String, usize> = HashMap::new();
+        let named: Vec<(StrandId, String)> = strands
+            .into_iter()
+            .map(|id| (id, names.strand(id).name))
+            .collect();
+        named
+            .iter()
+            .for_each(|(_, name)| *owners.entry(name.clone()).or_default() += 1);
+        let unique = |(id, name): (StrandId, String)| match owners.get(&name) {
+            _ if name.is_empty() => (id, format!("#{}", id.0)),
+            Some(2..) => (id, format!("{name} #{}", id.0)),
+            _ => (id, name),
+        };
+        StrandNames(named.into_iter().map(unique).collect())
+    }
+
+    pub(crate) fn name(&self, id: StrandId) -> String {
+        self.0
+            .get(&id)
+            .cloned()
+            .unwrap_or_else(|| format!("#{}", id.0))
+    }
+}
+
+/// What a report has beside the violation.
+#[derive(Clone, Debug, Default)]
+pub struct Extras<'a> {
+    /// How sure it is.
+    pub tier: Tier,
+    /// The test or family it belongs to.
+    pub test: Option<String>,
+    /// How often it came up again.
+    pub repeats: u64,
+    /// The events since the oldest open transaction's begin, for the page.
+    pub window: Option<&'a window::Window>,
+    /// At most this many of them go into the report, those nearest to the cycle; 0 is [`window::EVENTS_IN_A_REPORT`].
+    pub events: usize,
+    /// The stacks of accesses, by the access's position.
+    pub backtraces: Vec<(u64, Vec<Frame>)>,
+    /// The transactions that a panic has left: indices into the violation's.
+    pub panicked: Vec<usize>,
+}
+
+impl Report {
+    /// Resolves a violation. Reads no file; the names are asked for what the violation and the window mention.
+    pub fn new(violation: &Violation, names: &dyn Names, extras: &Extras<'_>) -> Report {
+        let edges = violation
+            .edges
+            .iter()
+            .flat_map(|edge| [edge.from.strand, edge.to.strand]);
+        let mut strands: Vec<StrandId> = violation
+            .transactions
+            .iter()
+            .map(|transaction| transaction.strand)
+            .chain(edges)
+            .collect();
+        strands.extend(extras.window.iter().flat_map(|window| window.strands()));
+        let strands = StrandNames::new(names, strands);
+        let transactions: Vec<Transaction> = violation
+            .transactions
+            .iter()
+            .enumerate()
+            .map(|(i, transaction)| Transaction {
+                block: transaction.block.map(|id| {
+                    let block = names.block(id);
+                    Block {
+                        name: block.name,
+                        place: Place::of(block.site, names),
+                    }
+                }),
+                strand: strands.name(transaction.strand),
+                begin: transaction.begin,
+                place: Place::of(transaction.site, names),
+                panicked: extras.panicked.contains(&i),
+            })
+            .collect();
+        let blame = violation.blame.min(transactions.len().saturating_sub(1));
+
+        // An event can stand in two edges; it is one access.
+        let count = violation.transactions.len();
+        let mut found: Vec<(check::Access, usize)> = Vec::new();
+        for (i, edge) in violation.edges.iter().enumerate() {
+            for (access, transaction) in [(edge.from, i), (edge.to, (i + 1) % count.max(1))] {
+                if !found
+                    .iter()
+                    .any(|(other, of)| other.position == access.position && *of == transaction)
+                {
+                    found.push((access, transaction));
+                }
+            }
+        }
+        found.sort_by_key(|(access, _)| access.position);
+        let number = |access: &check::Access, transaction: usize| {
+            1 + found
+                .iter()
+                .position(|(other, of)| other.position == access.position && *of == transaction)
+                .unwrap_or(0)
+        };
+        let edges = violation
+            .edges
+            .iter()
+            .enumerate()
+            .map(|(i, edge)| Edge {
+                from: number(&edge.from, i),
+                to: number(&edge.to, (i + 1) % count.max(1)),
+            })
+            .collect();
+
+        let mut objects: Vec<Object> = Vec::new();
+        let mut indices: HashMap<(ObjectId, bool), usize> = HashMap::new();
+        let accesses = found
+            .iter()
+            .enumerate()
+            .map(|(i, (access, transaction))| {
+                let object = access.object.map(|id| {
+                    let gone = extras
+                        .window
+                        .is_some_and(|window| window.was_recycled(id, access.position));
+                    *indices.entry((id, gone)).or_insert_with(|| {
+                        objects.push(if gone {
+                            Object::gone(window::kind_of(access.op))
+                        } else {
+                            Object::of(id, names)
+                        });
+                        objects.len() - 1
+                    })
+                });
+                let backtrace = extras
+                    .backtraces
+                    .iter()
+                    .find(|(position, _)| *position == access.position);
+                Access {
+                    number: i + 1,
+                    position: access.position,
+                    transaction: *transaction,
+                    strand: strands.name(access.strand),
+                    op: access.op,
+                    object,
+                    place: Place::of(access.site, names),
+                    backtrace: backtrace
+                        .map(|(_, frames)| {
+                            frames
+                                .iter()
+                                .filter(|frame| frame.is_users())
+                                .cloned()
+                                .collect()
+                        })
+                        .unwrap_or_default(),
+                }
+            })
+            .collect();
+
+        let mut report = Report {
+            schema: SCHEMA,
+            tier: extras.tier,
+            message: String::new(),
+            pattern: Pattern::Unknown,
+            explanation: String::new(),
+            chain: Vec::new(),
+            help: Vec::new(),
+            event: violation.event,
+            blame,
+            transactions,
+            edges,
+            accesses,
+            objects,
+            test: extras.test.clone(),
+            repeats: extras.repeats,
+            excerpts: Vec::new(),
+            window: extras.window.map(|window| {
+                let limit = if extras.events == 0 {
+                    window::EVENTS_IN_A_REPORT
+                } else {
+                    extras.events
+                };
+                let begins = violation
+                    .transactions
+                    .iter()
+                    .filter_map(|transaction| transaction.begin);
+                let cycle: Vec<u64> = found
+                    .iter()
+                    .map(|(access, _)| access.position)
+                    .chain(begins)
+                    .chain([violation.event])
+                    .collect();
+                window.slice(names, &strands, &cycle, limit)
+            }),
+        };
+        report.pattern = Pattern::of(&report);
+        words::tell(&mut report);
+        report
+    }
+
+    /// Reads the source lines that the report names, as far as they can be read, and shortens its paths.
+    pub fn with_sources(mut self, workspace: &source::Workspace) -> Report {
+        source::attach(&mut self, workspace);
+        self
+    }
+
+    /// An access by its number.
+    pub fn access(&self, number: usize) -> Option<&Access> {
+        self.accesses.get(number.checked_sub(1)?)
+    }
+
+    /// The object of an access.
+    pub fn object_of(&self, access: &Access) -> Option<&Object> {
+        self.objects.get(access.object?)
+    }
+
+    /// The blamed transaction.
+    pub fn blamed(&self) -> Option<&Transaction> {
+        self.transactions.get(self.blame)
+    }
+
+    /// Every place in the report that a reader looks at.
+    pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        let transactions = self.transactions.iter_mut().flat_map(|t| {
+            t.place
+                .iter_mut()
+                .chain(t.block.iter_mut().filter_map(|block| block.place.as_mut()))
+        });
+        let accesses = self.accesses.iter_mut().flat_map(|a| {
+            a.place.iter_mut().chain(
+                a.backtrace
+                    .iter_mut()
+                    .filter_map(|frame| frame.place.as_mut()),
+            )
+        });
+        let objects = self
+            .objects
+            .iter_mut()
+            .filter_map(|object| object.created.as_mut());
+        let window = self.window.iter_mut().flat_map(Slice::places_mut);
+        transactions.chain(accesses).chain(objects).chain(window)
+    }
+}
+
+impl std::fmt::Display for Report {
+    /// The report as plain text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&text::render(self, &text::Style::plain()))
+    }
+}
+
+/// Every operation and its name in reports.
+const OPS: [(Op, &str); 28] = [
+    (Op::Begin, "begin"),
+    (Op::End, "end"),
+    (Op::Split, "split"),
+    (Op::Restart, "restart"),
+    (Op::Read, "read"),
+    (Op::Write, "write"),
+    (Op::ReadWrite, "read-write"),
+    (Op::Update(Update::Add), "add"),
+    (Op::Update(Update::Sub), "sub"),
+    (Op::Update(Update::And), "and"),
+    (Op::Update(Update::Or), "or"),
+    (Op::Update(Update::Xor), "xor"),
+    (Op::Update(Update::Max), "max"),
+    (Op::Update(Update::Min), "min"),
+    (Op::Update(Update::Send), "enqueue"),
+    (Op::Acquire, "acquire"),
+    (Op::Release, "release"),
+    (Op::AcquireShared, "acquire-shared"),
+    (Op::ReleaseShared, "release-shared"),
+    (Op::Upgrade, "upgrade"),
+    (Op::Downgrade, "downgrade"),
+    (Op::Fork, "fork"),
+    (Op::Join, "join"),
+    (Op::Signal, "signal"),
+    (Op::Await, "await"),
+    (Op::Send, "send"),
+    (Op::Recv, "recv"),
+    (Op::Retire, "retire"),
+];
+
+/// Every kind of object and its name in reports.
+const KINDS: [(ObjectKind, &str); 6] = [
+    (ObjectKind::Variable, "variable"),
+    (ObjectKind::Lock, "lock"),
+    (ObjectKind::BareLock, "bare-lock"),
+    (ObjectKind::Channel, "channel"),
+    (ObjectKind::Message, "message"),
+    (ObjectKind::Signal, "signal"),
+];
+
+fn name_in<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static str {
+    table
+        .iter()
+        .find(|(known, _)| *known == value)
+        .map_or("value", |(_, name)| name)
+}
+
+fn value_of<'de, T: Copy, D: serde::Deserializer<'de>>(
+    table: &[(T, &'static str)],
+    what: &str,
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let name = std::borrow::Cow::<str>::deserialize(deserializer)?;
+    table
+        .iter()
+        .find(|(_, known)| *known == name)
+        .map(|(value, _)| *value)
+        .ok_or_else(|| {
+            let known: Vec<&str> = table.iter().map(|(_, name)| *name).collect();
+            serde::de::Error::custom(format!(
+                "unknown {what} \"{name}\", expected one of {}",
+                known.join(", ")
+            ))
+        })
+}
+
+mod op_name {
+    use super::*;
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        op: &Op,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(name_in(&OPS, *op))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Op, D::Error> {
+        value_of(&OPS, "operation", deserializer)
+    }
+}
+
+mod kind_name {
+    use super::*;
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        kind: &ObjectKind,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(name_in(&KINDS, *kind))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ObjectKind, D::Error> {
+        value_of(&KINDS, "kind of object", deserializer)
+    }
+}

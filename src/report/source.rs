@@ -1,0 +1,351 @@
+//! Source lines and paths: what of the files on disk goes into a report.
+//!
+//! The compiler names a file as Cargo called it: relative to the workspace's root for the workspace's own crates,
+//! absolute for others. A test runs in its package's folder, which is somewhere below that root. So a relative path is
+//! looked for in the current folder, in `CARGO_MANIFEST_DIR`, and in every folder above them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Place, Report};
+
+/// Lines of context before and after each line that a report names.
+const CONTEXT: u32 = 3;
+/// A longer line is generated code, and is not shown.
+const LONGEST_LINE: usize = 400;
+/// A larger file is not read.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// Consecutive lines of a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// As in the report's places.
+    pub file: String,
+    /// The first line's number, from 1.
+    pub line: u32,
+    /// The lines.
+    pub text: Vec<String>,
+}
+
+/// Where relative paths may start.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    roots: Vec<PathBuf>,
+}
+
+impl Workspace {
+    /// The current folder, the package's folder, and all above them.
+    pub fn find() -> Workspace {
+        let starts = [
+            std::env::current_dir().ok(),
+            std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from),
+        ];
+        Workspace::above(starts.into_iter().flatten())
+    }
+
+    /// The given folders and all above them.
+    pub fn above(starts: impl IntoIterator<Item = PathBuf>) -> Workspace {
+        let mut roots: Vec<PathBuf> = Vec::new();
+        for start in starts {
+            for folder in start.ancestors() {
+                if !roots.iter().any(|known| known == folder) {
+                    roots.push(folder.to_path_buf());
+                }
+            }
+        }
+        Workspace { roots }
+    }
+
+    /// No file is read, and no path is resolved.
+    pub fn none() -> Workspace {
+        Workspace::default()
+    }
+
+    /// The file on disk, if it is there.
+    fn locate(&self, file: &str) -> Option<PathBuf> {
+        let path = Path::new(file);
+        if path.is_absolute() {
+            return (!self.roots.is_empty() && path.is_file()).then(|| path.to_path_buf());
+        }
+        self.roots
+            .iter()
+            .map(|root| root.join(path))
+            .find(|candidate| candidate.is_file())
+    }
+
+    /// A path as a reader wants it: relative to the innermost folder that has a `Cargo.lock` or `.git` and holds it, to
+    /// its crate in Cargo's registry, or to the standard library.
+    fn shorten(&self, file: &str) -> String {
+        let slashed = file.replace('\\', "/");
+        for (marker, skip) in [("/registry/src/", 1), ("/git/checkouts/", 0)] {
+            if let Some(at) = slashed.find(marker) {
+                let rest = &slashed[at + marker.len()..];
+                return rest
+                    .splitn(skip + 1, '/')
+                    .last()
+                    .unwrap_or(rest)
+                    .to_string();
+            }
+        }
+        if let Some(at) = slashed
+            .find("/library/")
+            .filter(|_| slashed.starts_with("/rustc/") || slashed.contains("/rust/library/"))
+        {
+            return slashed[at + 1..].to_string();
+        }
+        let path = Path::new(file);
+        if path.is_absolute() {
+            let holds =
+                |root: &&PathBuf| root.join("Cargo.lock").is_file() || root.join(".git").exists();
+            // The outermost of the nested candidates is the workspace.
+            if let Some(rest) = self
+                .roots
+                .iter()
+                .filter(holds)
+                .filter_map(|root| path.strip_prefix(root).ok())
+                .last()
+            {
+                return rest.to_string_lossy().into_owned();
+            }
+        }
+        file.to_string()
+    }
+}
+
+/// Reads the lines around every place that a reader looks at, and shortens all paths.
+pub(super) fn attach(report: &mut Report, workspace: &Workspace) {
+    let mut wanted: Vec<(String, u32)> = Vec::new();
+    {
+        let mut want = |place: &Option<Place>| {
+            if let Some(Place::Source { file, line, .. }) = place {
+                wanted.push((file.clone(), *line));
+            }
+        };
+        report.accesses.iter().for_each(|access| {
+            want(&access.place);
+            access.backtrace.iter().for_each(|frame| want(&frame.place));
+        });
+        for transaction in &report.transactions {
+            want(&transaction.place);
+            if let Some(block) = &transaction.block {
+                want(&block.place);
+            }
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+
+    let mut excerpts: Vec<Excerpt> = Vec::new();
+    for run in wanted.chunk_by(|a, b| a.0 == b.0) {
+        let file = &run[0].0;
+        // A report that was read from a file may have its lines already.
+        if report.excerpts.iter().any(|excerpt| excerpt.file == *file) {
+            continue;
+        }
+        let Some(text) = workspace.locate(file).and_then(|path| read(&path)) else {
+            continue;
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let mut next = 1;
+        for &(_, line) in run {
+            let first = line.saturating_sub(CONTEXT).max(next).max(1);
+            let last = line.saturating_add(CONTEXT).min(lines.len() as u32);
+            // The file has changed since it was compiled.
+            if line == 0 || line as usize > lines.len() {
+                continue;
+            }
+            if last < first {
+                continue;
+            }
+            let text = lines[first as usize - 1..last as usize]
+                .iter()
+                .map(|line| clip(line));
+            match excerpts.last_mut() {
+                Some(open) if open.file == *file && open.line + open.text.len() as u32 == first => {
+                    open.text.extend(text)
+                }
+                _ => excerpts.push(Excerpt {
+                    file: file.clone(),
+                    line: first,
+                    text: text.collect(),
+                }),
+            }
+            next = last + 1;
+        }
+    }
+
+    let mut short: HashMap<String, String> = HashMap::new();
+    let mut shorten = |file: &mut String| {
+        let path = std::mem::take(file);
+        *file = short
+            .entry(path)
+            .or_insert_with_key(|path| workspace.shorten(path))
+            .clone();
+    };
+    excerpts
+        .iter_mut()
+        .for_each(|excerpt| shorten(&mut excerpt.file));
+    for place in report.places_mut() {
+        if let Place::Source { file, .. } = place {
+            shorten(file);
+        }
+    }
+    report.excerpts.append(&mut excerpts);
+}
+
+fn read(path: &Path) -> Option<String> {
+    let size = std::fs::metadata(path).ok()?.len();
+    if size > LARGEST_FILE {
+        return None;
+    }
+    String::from_utf8(std::fs::read(path).ok()?).ok()
+}
+
+fn clip(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line.to_string(),
+    }
+}
+
+impl Report {
+    /// A source line, if the report has it.
+    pub fn line(&self, file: &str, line: u32) -> Option<&str> {
+        self.excerpts
+            .iter()
+            .filter(|excerpt| excerpt.file == file)
+            .find_map(|excerpt| {
+                let at = line.checked_sub(excerpt.line)?;
+                excerpt.text.get(at as usize).map(String::as_str)
+            })
+    }
+}
+
+/// The part of a line to underline, given the column (from 1, in characters) at which the compiler says an operation
+/// starts: the name with its arguments, the attribute, the head of the function. Byte offsets into the line.
+pub fn span(line: &str, column: u32) -> std::ops::Range<usize> {
+    let end = line.trim_end().len();
+    let start = line
+        .char_indices()
+        .nth(column.saturating_sub(1) as usize)
+        .map_or(end, |(at, _)| at);
+    let rest = &line[start.min(end)..end];
+    let Some(first) = rest.chars().next() else {
+        // The file has changed since: the whole line.
+        let begin = line.len() - line.trim_start().len();
+        return begin.min(end)..end;
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let word: &str = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
+    let length = if ["pub", "fn", "async", "const", "unsafe", "impl"].contains(&word) {
+        rest.find('{')
+            .map_or(rest.len(), |brace| rest[..brace].trim_end().len())
+    } else if first == '#' {
+        balanced(rest, 1)
+    } else {
+        // A method is named alone, `fetch_add(1, Relaxed)`; an operator takes all it applies to, `*self.balance.lock()`.
+        let operators = rest
+            .find(|c: char| !matches!(c, '*' | '&' | '!'))
+            .unwrap_or(0);
+        let mut end = operators;
+        loop {
+            let is_path = |c: char| is_word(c) || matches!(c, '.' | ':' | '!' | '?');
+            end = rest[end..]
+                .find(|c: char| !is_path(c))
+                .map_or(rest.len(), |n| end + n);
+            if !rest[end..].starts_with(['(', '[']) {
+                break;
+            }
+            end = balanced(rest, end);
+            if operators == 0 || !rest[end..].starts_with(['.', '?']) {
+                break;
+            }
+        }
+        rest[..end]
+            .trim_end_matches(['.', ':', '?'])
+            .len()
+            .max(first.len_utf8())
+    };
+    start..start + length
+}
+
+/// The end of the bracket that opens at `open`, or the end of the text.
+fn balanced(text: &str, open: usize) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in text[open..].char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return open + at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_underline_covers_the_operation() {
+        let cases = [
+            (
+                "    let b = *self.balance.lock().unwrap();",
+                13,
+                "*self.balance.lock().unwrap()",
+            ),
+            ("    let b = self.balance.lock().unwrap();", 26, "lock()"),
+            (
+                "    self.n.fetch_add(f(1), Ordering::AcqRel);",
+                12,
+                "fetch_add(f(1), Ordering::AcqRel)",
+            ),
+            (
+                "    pub fn withdraw(&self) -> bool {",
+                5,
+                "pub fn withdraw(&self) -> bool",
+            ),
+            ("    #[atomic(name = \"x\")]", 5, "#[atomic(name = \"x\")]"),
+            ("    atomic_block! {", 5, "atomic_block!"),
+            ("    größe.store(1)", 11, "store(1)"),
+            ("    x.store(", 7, "store("),
+            ("    short", 40, "short"),
+            ("", 1, ""),
+        ];
+        for (line, column, expected) in cases {
+            assert_eq!(&line[span(line, column)], expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn paths_lose_what_only_this_machine_knows() {
+        let workspace = Workspace::none();
+        let cases = [
+            ("src/lib.rs", "src/lib.rs"),
+            (
+                "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/serde-1.0.2/src/lib.rs",
+                "serde-1.0.2/src/lib.rs",
+            ),
+            (
+                "/rustc/abc/library/std/src/sync/mutex.rs",
+                "library/std/src/sync/mutex.rs",
+            ),
+        ];
+        for (long, short) in cases {
+            assert_eq!(workspace.shorten(long), short);
+        }
+        let here = Workspace::find();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(
+            here.shorten(root.join("src/lib.rs").to_str().unwrap()),
+            "src/lib.rs"
+        );
+    }
+}

@@ -1,0 +1,473 @@
+//! The words of a report: headline, explanation, chain and help.
+
+use super::pattern::{Detour, Kind, Pattern};
+use super::{Access, Block, Object, Place, Report, Tier, Transaction};
+use crate::trace::{ObjectKind, Op, Update};
+
+/// Fills in what the report says in words.
+pub(super) fn tell(report: &mut Report) {
+    report.message = headline(report);
+    let detour = Detour::of(report);
+    let explanation = match detour {
+        Some(detour) => explanation(report, detour),
+        None => format!(
+            "event {} closes a cycle of transactions: no order of them explains this run",
+            report.event
+        ),
+    };
+    let chain = match report.pattern {
+        Pattern::Chain(_) | Pattern::Order => chain(report),
+        _ => Vec::new(),
+    };
+    let help = detour
+        .map(|detour| help(report, detour))
+        .unwrap_or_default();
+    (report.explanation, report.chain, report.help) = (explanation, chain, help);
+}
+
+fn headline(report: &Report) -> String {
+    let what = match report.blamed() {
+        None => "the trace".to_string(),
+        Some(Transaction {
+            block: Some(Block { name, .. }),
+            ..
+        }) if !name.is_empty() => format!("`{name}`"),
+        Some(Transaction {
+            block: Some(_),
+            strand,
+            ..
+        }) => format!("an atomic block on thread `{strand}`"),
+        Some(Transaction {
+            block: None,
+            strand,
+            ..
+        }) => format!("an operation on thread `{strand}`"),
+    };
+    match report.tier {
+        Tier::Observed => format!("{what} is not atomic"),
+        Tier::Predicted => format!("{what} is not atomic under another schedule of this run"),
+        Tier::Potential => format!("{what} may not be atomic"),
+    }
+}
+
+/// `Mutex<Account>` for `aerodrome::sync::Mutex<bank::Account>`.
+pub(super) fn short_type(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut word = 0;
+    for c in name.chars() {
+        out.push(c);
+        if out.ends_with("::") && out.len() > word + 2 {
+            out.truncate(word);
+        } else if !(c.is_alphanumeric() || c == '_' || c == ':') {
+            word = out.len();
+        }
+    }
+    out
+}
+
+/// The label of an access's object; equal labels of different objects get a number.
+pub(super) fn object_label(report: &Report, access: &Access) -> String {
+    let Some(object) = report.object_of(access) else {
+        return "it".to_string();
+    };
+    let label = object.label();
+    let alike: Vec<&Object> = report
+        .objects
+        .iter()
+        .filter(|other| other.label() == label)
+        .collect();
+    match alike.iter().position(|other| std::ptr::eq(*other, object)) {
+        Some(i) if alike.len() > 1 => format!("{label} #{}", i + 1),
+        _ => label,
+    }
+}
+
+/// `reads .. in transaction .. on thread ..`.
+pub(super) fn told(report: &Report, access: &Access) -> String {
+    format!(
+        "{} {}",
+        does(access.op, &object_label(report, access)),
+        whereabouts(report, access)
+    )
+}
+
+/// `in transaction .. on thread ..`.
+pub(super) fn whereabouts(report: &Report, access: &Access) -> String {
+    let transaction = report.transactions.get(access.transaction);
+    // Under the `rust` semantics a child can work for its parent's transaction.
+    let thread = &access.strand;
+    match transaction.and_then(|transaction| transaction.block.as_ref()) {
+        Some(block) if !block.name.is_empty() => {
+            format!("in transaction `{}` on thread `{thread}`", block.name)
+        }
+        Some(_) => format!("in a transaction on thread `{thread}`"),
+        None => format!("outside any atomic block on thread `{thread}`"),
+    }
+}
+
+fn method(update: Update) -> &'static str {
+    match update {
+        Update::Add => "fetch_add",
+        Update::Sub => "fetch_sub",
+        Update::And => "fetch_and",
+        Update::Or => "fetch_or",
+        Update::Xor => "fetch_xor",
+        Update::Max => "fetch_max",
+        Update::Min => "fetch_min",
+        Update::Send => "send",
+    }
+}
+
+/// `reads it`, with the object's label for `it`.
+pub(crate) fn does(op: Op, object: &str) -> String {
+    match op {
+        Op::Read => format!("reads {object}"),
+        Op::Write => format!("writes {object}"),
+        Op::ReadWrite => format!("reads and writes {object} in one step"),
+        Op::Update(Update::Send) => format!("puts a message into {object}"),
+        Op::Update(update) => format!("updates {object} (`{}`)", method(update)),
+        Op::Acquire => format!("locks {object}"),
+        Op::Release => format!("unlocks {object}"),
+        Op::AcquireShared => format!("locks {object} for reading"),
+        Op::ReleaseShared => format!("unlocks {object} (held for reading)"),
+        Op::Upgrade => format!("upgrades its lock of {object}"),
+        Op::Downgrade => format!("downgrades its lock of {object}"),
+        Op::Fork => "spawns a thread".to_string(),
+        Op::Join => "joins a thread".to_string(),
+        Op::Signal => format!("signals {object}"),
+        Op::Await => format!("is woken by {object}"),
+        Op::Send => "sends a message".to_string(),
+        Op::Recv => "receives the message".to_string(),
+        Op::Begin => "begins".to_string(),
+        Op::End => "ends".to_string(),
+        Op::Split => "waits for another thread".to_string(),
+        Op::Restart => "starts anew".to_string(),
+        Op::Exit => "exits".to_string(),
+        Op::Retire => format!("drops {object}"),
+        Op::Value => "notes a value".to_string(),
+    }
+}
+
+/// `wrote`, of an access by another.
+fn did(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "wrote",
+        Kind::Update => "updated",
+    }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Update => "update",
+    }
+}
+
+fn who(report: &Report, detour: Detour<'_>) -> &'static str {
+    match report.transactions.get(detour.out.transaction) {
+        Some(transaction)
+            if Some(&transaction.strand) == report.blamed().map(|blamed| &blamed.strand) =>
+        {
+            "another transaction"
+        }
+        _ => "another thread",
+    }
+}
+
+fn explanation(report: &Report, detour: Detour<'_>) -> String {
+    let Detour { first, last, .. } = detour;
+    let another = who(report, detour);
+    let (a, b) = (object_label(report, first), object_label(report, last));
+    let (from, to) = (format!("({})", first.number), format!("({})", last.number));
+    let text = match report.pattern {
+        Pattern::OneObject(kind_first, middle, kind_last) => {
+            one_object(another, &a, [kind_first, middle, kind_last], &from, &to)
+        }
+        Pattern::TwoObjects => two_objects(another, detour, &a, &b, &from, &to),
+        Pattern::LockOrder if a == b => format!(
+            "this block gave {a} up at {from} and took it again at {to}; {another} held it in between: what is done under the lock is not done in one piece"
+        ),
+        Pattern::LockOrder => format!(
+            "{another} took {a} after this block gave it up at {from}, and gave up {b} before this block took it at {to}: neither block comes wholly before the other"
+        ),
+        Pattern::Order => format!(
+            "what happens between {from} and {to} depends on {another}, which depends on this block: neither comes wholly before the other"
+        ),
+        Pattern::Chain(parties) => format!(
+            "{} transactions of other threads came between {from} and {to}, each after the one before: together they make this block come before itself",
+            parties - 1
+        ),
+        Pattern::Unknown => String::new(),
+    };
+    match report.tier {
+        Tier::Observed => text,
+        Tier::Predicted | Tier::Potential => {
+            format!("not in this run, but under another schedule: {text}")
+        }
+    }
+}
+
+fn one_object(
+    another: &str,
+    object: &str,
+    [first, middle, last]: [Kind; 3],
+    from: &str,
+    to: &str,
+) -> String {
+    let between = format!("{another} {} {object} between", did(middle));
+    let last_noun = noun(last);
+    let first_noun = noun(first);
+    match (first.changes(), middle.changes(), last.changes()) {
+        (false, _, true) => {
+            format!(
+                "{between} this check {from} and this {last_noun} {to}: the decision was made on a stale value"
+            )
+        }
+        (false, _, false) => format!(
+            "{between} the reads {from} and {to}: the block saw two different values of one thing"
+        ),
+        (true, false, _) => {
+            format!(
+                "{between} the {first_noun} {from} and the {last_noun} {to}: it saw a value that was not meant to be seen"
+            )
+        }
+        (true, true, false) => {
+            format!(
+                "{between} this {first_noun} {from} and this read {to}: the block read back what it had not put there"
+            )
+        }
+        (true, true, true) => {
+            format!(
+                "{between} this {first_noun} {from} and this {last_noun} {to}: one change fell into the middle of the other"
+            )
+        }
+    }
+}
+
+fn two_objects(
+    another: &str,
+    detour: Detour<'_>,
+    a: &str,
+    b: &str,
+    from: &str,
+    to: &str,
+) -> String {
+    let kinds =
+        [detour.first, detour.out, detour.back, detour.last].map(|access| Kind::of(access.op));
+    let [Some(first), Some(out), Some(back), Some(last)] = kinds else {
+        return format!(
+            "{another} came in after this block's access of {a} at {from} and was through with {b} before this block's access of it at {to}: neither comes wholly before the other"
+        );
+    };
+    match (
+        first.changes(),
+        out.changes(),
+        back.changes(),
+        last.changes(),
+    ) {
+        (true, false, false, true) => format!(
+            "{another} read {a} and {b} between the {} of {a} {from} and the {} of {b} {to}: it saw the new {a} with the old {b}",
+            noun(first),
+            noun(last)
+        ),
+        (false, true, true, false) => format!(
+            "{another} changed {a} and {b} between the read of {a} {from} and the read of {b} {to}: the block saw the old {a} with the new {b}"
+        ),
+        (false, true, false, true) => format!(
+            "this block read {a} {from} and then changed {b} {to}, {another} read {b} and changed {a}: each decided on what the other made stale"
+        ),
+        (false, true, true, true) => format!(
+            "{another} changed {a} and {b} between the check of {a} {from} and the {} of {b} {to}: the decision was made on a stale {a}",
+            noun(last)
+        ),
+        (true, true, true, true) => format!(
+            "{another} changed {a} after this block did {from}, and {b} before this block did {to}: {a} is left as one of them wants it, {b} as the other"
+        ),
+        _ => format!(
+            "{another} {} {a} after this block {} it {from}, and {} {b} before this block {} it {to}: neither comes wholly before the other",
+            did(out),
+            did(first),
+            did(back),
+            did(last)
+        ),
+    }
+}
+
+/// The cycle edge by edge, from the blamed transaction round to it again.
+fn chain(report: &Report) -> Vec<String> {
+    let count = report.edges.len();
+    let name = |i: usize| match &report.transactions[i % count] {
+        Transaction {
+            block: Some(block), ..
+        } if !block.name.is_empty() => format!("`{}`", block.name),
+        Transaction {
+            block: Some(_),
+            strand,
+            ..
+        } => format!("a transaction on thread `{strand}`"),
+        Transaction {
+            block: None,
+            strand,
+            ..
+        } => format!("an operation on thread `{strand}`"),
+    };
+    (0..count)
+        .filter_map(|i| {
+            let at = report.blame + i;
+            let edge = report.edges[at % count];
+            let (from, to) = (report.access(edge.from)?, report.access(edge.to)?);
+            Some(format!(
+                "{} comes before {}: {}",
+                name(at),
+                name(at + 1),
+                reason(report, from, to)
+            ))
+        })
+        .collect()
+}
+
+fn reason(report: &Report, from: &Access, to: &Access) -> String {
+    let (a, b) = (from.number, to.number);
+    match (from.op, to.op) {
+        _ if from.strand == to.strand => format!(
+            "({a}) and ({b}) are one after the other on thread `{}`",
+            from.strand
+        ),
+        (Op::Send, Op::Recv) => format!("({a}) sends the message that ({b}) receives"),
+        (Op::Signal, Op::Await) => format!("({a}) signals what ({b}) waits for"),
+        (Op::Fork, _) => format!("({a}) spawns the thread of ({b})"),
+        (_, Op::Join) => format!("({b}) joins the thread of ({a})"),
+        _ => format!(
+            "({a}) {} before ({b}) {}",
+            does(from.op, &object_label(report, from)),
+            does(to.op, "it")
+        ),
+    }
+}
+
+fn is_lock(object: Option<&Object>) -> bool {
+    object.is_some_and(|object| matches!(object.kind, ObjectKind::Lock | ObjectKind::BareLock))
+}
+
+fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
+    let Detour { first, last, .. } = detour;
+    let (a, b) = (object_label(report, first), object_label(report, last));
+    let (lock_a, lock_b) = (
+        is_lock(report.object_of(first)),
+        is_lock(report.object_of(last)),
+    );
+    let (from, to) = (first.number, last.number);
+    // A trace of somebody else's tool does not say what is an atomic and what a lock's content.
+    let type_name = report
+        .object_of(first)
+        .and_then(|object| object.type_name.as_deref());
+    let (typed, is_map) = (
+        type_name.is_some(),
+        type_name.is_some_and(|name| name.contains("Map")),
+    );
+    let mut help = Vec::new();
+    match report.pattern {
+        Pattern::OneObject(first, _, last) if lock_a => {
+            help.push(format!(
+                "lock {a} once and hold the guard from ({from}) to ({to})"
+            ));
+            match (first, last) {
+                (Kind::Read, Kind::Read) => help.push("read once and work on the copy".to_string()),
+                (Kind::Read, _) if is_map => {
+                    help.push("`entry` looks up and inserts under one guard".to_string());
+                }
+                _ => {}
+            }
+        }
+        Pattern::OneObject(first, _, last) if typed => {
+            help.push(match (first, last) {
+                (Kind::Read, Kind::Read) => "read once and use that value for both".to_string(),
+                (Kind::Read, _) => {
+                    format!("make ({from}) and ({to}) one operation: `fetch_update`, `swap` or `compare_exchange`")
+                }
+                (_, Kind::Read) => {
+                    format!("use what ({from}) put there, or what `swap` and `fetch_add` return, instead of reading again")
+                }
+                _ => format!("make the change in one operation, so that nothing between ({from}) and ({to}) can be seen"),
+            });
+            help.push(format!(
+                "put {a} into a `Mutex` and hold its guard from ({from}) to ({to})"
+            ));
+        }
+        Pattern::OneObject(..) => {
+            help.push(format!(
+                "hold one lock from ({from}) to ({to}), here and wherever {a} is used"
+            ));
+        }
+        Pattern::LockOrder if a == b => {
+            help.push(format!("keep the guard of {a} from ({from}) to ({to})"))
+        }
+        Pattern::TwoObjects | Pattern::LockOrder if lock_a && lock_b => {
+            help.push(format!("lock {a} and {b} before ({from}) and hold both guards to ({to}), in the same order everywhere"));
+            help.push("put both behind one lock".to_string());
+        }
+        Pattern::TwoObjects if lock_a || lock_b => {
+            let (outside, lock) = if lock_a { (&b, &a) } else { (&a, &b) };
+            help.push(format!(
+                "move {outside} into what {lock} guards, and hold the guard from ({from}) to ({to})"
+            ));
+        }
+        Pattern::TwoObjects if typed => {
+            help.push(format!(
+                "two atomics cannot change as one: put {a} and {b} behind one `Mutex`"
+            ));
+        }
+        Pattern::TwoObjects | Pattern::LockOrder => {
+            help.push(format!(
+                "hold one lock from ({from}) to ({to}), here and wherever {a} and {b} are used"
+            ));
+        }
+        Pattern::Chain(_) if lock_a => {
+            help.push(format!("keep {a} locked from ({from}) until ({to}) is done: then nobody can start the chain"));
+        }
+        Pattern::Chain(_) | Pattern::Order => {
+            help.push(format!("hold one lock from ({from}) to ({to}) that every other step of the cycle takes as well"));
+        }
+        Pattern::Unknown => {}
+    }
+    // What can be written into the program is no use to who has only a trace.
+    if report
+        .accesses
+        .iter()
+        .any(|access| matches!(access.place, Some(Place::Source { .. })))
+    {
+        help.push(match Kind::of(first.op) {
+            Some(Kind::Read) => format!(
+                "if a stale ({from}) is allowed for, say so with `aerodrome::restart()` after it, or import what need not be tracked from `std`"
+            ),
+            _ => "if this is intended, make the block smaller, or import what need not be tracked from `std`".to_string(),
+        });
+    }
+    help
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_type;
+
+    #[test]
+    fn types_lose_their_modules_and_keep_their_shape() {
+        let cases = [
+            (
+                "aerodrome::sync::mutex::Mutex<bank::Account>",
+                "Mutex<Account>",
+            ),
+            (
+                "std::collections::HashMap<alloc::string::String, (a::B, &'static c::D)>",
+                "HashMap<String, (B, &'static D)>",
+            ),
+            ("<a::B as c::D>::E", "<B as D>::E"),
+            ("u64", "u64"),
+        ];
+        for (long, short) in cases {
+            assert_eq!(short_type(long), short);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Threads that are joined by hand, or not at all.
+
+use std::io;
+use std::panic::Location;
+use std::thread;
+
+use super::park::{Parker, Thread};
+use crate::collect;
+use crate::record::{self, Child, pen, quiet_pen};
+
+/// A strand that a handle stands for, until it was joined or the handle is dropped.
+#[derive(Debug)]
+pub(super) struct Forked(Option<u32>);
+
+impl Forked {
+    /// Forks; the child is to [`start`](Child::start) on its thread.
+    #[track_caller]
+    pub(super) fn new(name: Option<&str>) -> (Self, Option<Child>) {
+        let child = pen().and_then(|pen| pen.fork(name, Location::caller()));
+        (Self(child.as_ref().map(Child::id)), child)
+    }
+
+    /// The strand's number, which somebody else is going to join.
+    pub(super) fn into_id(mut self) -> Option<u32> {
+        self.0.take()
+    }
+
+    /// The thread has been joined.
+    #[track_caller]
+    pub(super) fn joined(mut self) {
+        if let Some(id) = self.0.take()
+            && let Some(pen) = quiet_pen()
+        {
+            pen.join(id, Location::caller());
+            collect::joined();
+        }
+    }
+}
+
+impl Drop for Forked {
+    fn drop(&mut self) {
+        if let Some(id) = self.0
+            && let Some(pen) = quiet_pen()
+        {
+            pen.detach(id);
+        }
+    }
+}
+
+/// Publishes what is held back: the strand is about to wait for another.
+pub(super) fn about_to_wait() {
+    if let Some(pen) = quiet_pen() {
+        pen.flush_held();
+    }
+}
+
+/// See [`std::thread::JoinHandle`].
+#[derive(Debug)]
+pub struct JoinHandle<T> {
+    inner: thread::JoinHandle<T>,
+    thread: Thread,
+    forked: Forked,
+}
+
+impl<T> JoinHandle<T> {
+    /// See [`std::thread::JoinHandle::thread`].
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// See [`std::thread::JoinHandle::join`]. Everything that the thread did comes before.
+    ///
+    /// # Errors
+    ///
+    /// What the thread panicked with.
+    ///
+    /// # Panics
+    ///
+    /// With the report, if this is a test's own thread, or `main`'s, and a violation was found among its threads.
+    #[track_caller]
+    pub fn join(self) -> thread::Result<T> {
+        about_to_wait();
+        let result = self.inner.join();
+        self.forked.joined();
+        result
+    }
+
+    /// See [`std::thread::JoinHandle::is_finished`].
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.inner.is_finished()
+    }
+}
+
+#[cfg(unix)]
+impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
+    fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
+        self.inner.as_pthread_t()
+    }
+
+    fn into_pthread_t(self) -> std::os::unix::thread::RawPthread {
+        self.inner.into_pthread_t()
+    }
+}
+
+/// See [`std::thread::Builder`].
+#[derive(Debug)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    inner: thread::Builder,
+    name: Option<String>,
+}
+
+impl Builder {
+    /// See [`std::thread::Builder::new`].
+    #[allow(clippy::new_without_default, reason = "as in std")]
+    pub fn new() -> Self {
+        Self {
+            inner: thread::Builder::new(),
+            name: None,
+        }
+    }
+
+    /// See [`std::thread::Builder::name`].
+    pub fn name(self, name: String) -> Self {
+        Self {
+            inner: self.inner.name(name.clone()),
+            name: Some(name),
+        }
+    }
+
+    /// See [`std::thread::Builder::stack_size`].
+    pub fn stack_size(self, size: usize) -> Self {
+        Self {
+            inner: self.inner.stack_size(size),
+            ..self
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (thread::Builder, Option<String>) {
+        (self.inner, self.name)
+    }
+
+    /// See [`std::thread::Builder::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// As std's: where the system cannot make another thread.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: everything is `'static`.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// See [`std::thread::Builder::spawn_unchecked`].
+    ///
+    /// # Safety
+    ///
+    /// As std's: the thread must not outlive what it borrows.
+    ///
+    /// # Errors
+    ///
+    /// As std's.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let (forked, child) = Forked::new(self.name.as_deref());
+        let parker = Parker::new();
+        let childs = parker.clone();
+        let main = move || {
+            if let Some(child) = child {
+                child.start();
+            }
+            childs.install();
+            f()
+        };
+        // SAFETY: the caller's.
+        let inner = unsafe { self.inner.spawn_unchecked(main) }?;
+        let thread = Thread::new(inner.thread().clone(), Some(parker));
+        Ok(JoinHandle {
+            inner,
+            thread,
+            forked,
+        })
+    }
+
+    /// See [`std::thread::Builder::spawn_scoped`].
+    ///
+    /// # Errors
+    ///
+    /// As std's.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope super::Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<super::ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        scope.fork(self, f)
+    }
+}
+
+/// See [`std::thread::spawn`].
+///
+/// # Panics
+///
+/// As std's: where the system cannot make another thread.
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(f).expect("failed to spawn thread")
+}
+
+/// Ends the current strand when dropped, on return as on unwinding.
+pub(super) struct ExitHere;
+
+impl Drop for ExitHere {
+    fn drop(&mut self) {
+        record::exit();
+    }
+}

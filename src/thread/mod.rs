@@ -1,0 +1,46 @@
+//! Threads, as `std::thread` has them.
+//!
+//! Without the feature `check` everything here is std's own. With it, `spawn`, `scope` and `Builder` fork strands, and `join`, the end of a scope,
+//! `park` and `unpark` order them.
+//!
+//! # Cost and panics
+//!
+//! A fork takes a buffer from a pool and writes one record. Where a test's own thread joins another one, what that one did is judged, so a `join`
+//! or the end of a scope panics with the report if a violation was found.
+//!
+//! # Left out
+//!
+//! Unstable items. `JoinHandle` and `Thread` are types of their own, because joining and unparking are recorded; what takes std's
+//! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like.
+
+#[cfg(not(feature = "check"))]
+#[allow(deprecated, reason = "std has it")]
+pub use std::thread::park_timeout_ms;
+#[cfg(not(feature = "check"))]
+pub use std::thread::{
+    Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, current, park, park_timeout, scope, spawn,
+};
+
+#[cfg(feature = "check")]
+mod handle;
+#[cfg(feature = "check")]
+mod park;
+#[cfg(feature = "check")]
+mod scoped;
+
+#[cfg(feature = "check")]
+#[allow(deprecated, reason = "std has it")]
+pub use self::park::park_timeout_ms;
+#[cfg(feature = "check")]
+pub use self::{
+    handle::{Builder, JoinHandle, spawn},
+    park::{Thread, current, park, park_timeout},
+    scoped::{Scope, ScopedJoinHandle, scope},
+};
+
+#[allow(deprecated, reason = "std has it")]
+pub use std::thread::sleep_ms;
+pub use std::thread::{
+    AccessError, LocalKey, Result, ThreadId, available_parallelism, panicking, sleep, yield_now,
+};
+pub use std::thread_local;

@@ -1,0 +1,116 @@
+//! Handles to threads, parking and unparking.
+
+use std::panic::Location;
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use crate::record::{Object, What, pen};
+use crate::trace::ObjectKind;
+
+/// What orders a thread's `unpark`s before its `park`s.
+#[derive(Clone, Debug)]
+pub(super) struct Parker(Arc<Object>);
+
+impl Parker {
+    #[track_caller]
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Object::new(
+            ObjectKind::Signal,
+            std::any::type_name::<Thread>,
+        )))
+    }
+
+    /// Makes this the current thread's.
+    pub(super) fn install(self) {
+        // Fails in a thread that is ending, which is not going to park.
+        let _ = PARKER.try_with(|parker| parker.set(self));
+    }
+}
+
+thread_local! {
+    static PARKER: std::cell::OnceCell<Parker> = const { std::cell::OnceCell::new() };
+}
+
+fn current_parker() -> Option<Parker> {
+    PARKER
+        .try_with(|parker| parker.get_or_init(Parker::new).clone())
+        .ok()
+}
+
+/// A handle to a thread: [`std::thread::Thread`].
+#[derive(Clone, Debug)]
+pub struct Thread {
+    inner: thread::Thread,
+    parker: Option<Parker>,
+}
+
+impl Thread {
+    pub(super) fn new(inner: thread::Thread, parker: Option<Parker>) -> Self {
+        Self { inner, parker }
+    }
+
+    /// See [`std::thread::Thread::unpark`]. Comes before the thread's next return from [`park`].
+    #[track_caller]
+    pub fn unpark(&self) {
+        if let Some(Parker(object)) = &self.parker
+            && let Some(pen) = pen()
+        {
+            pen.event(What::Signal, object, Location::caller());
+        }
+        self.inner.unpark();
+    }
+
+    /// See [`std::thread::Thread::id`].
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.inner.id()
+    }
+
+    /// See [`std::thread::Thread::name`].
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.inner.name()
+    }
+}
+
+/// See [`std::thread::current`].
+#[must_use]
+pub fn current() -> Thread {
+    Thread {
+        inner: thread::current(),
+        parker: current_parker(),
+    }
+}
+
+/// Splits the transaction, parks, and comes after every `unpark` so far.
+#[track_caller]
+fn parked(park: impl FnOnce()) {
+    let Some((pen, Parker(object))) = pen().zip(current_parker()) else {
+        return park();
+    };
+    pen.split();
+    park();
+    if let Some(pen) = crate::record::pen() {
+        pen.event(What::Await, &object, Location::caller());
+    }
+}
+
+/// See [`std::thread::park`]. Waiting for another thread cannot be atomic: a transaction ends here, and a new one begins.
+#[track_caller]
+pub fn park() {
+    parked(thread::park);
+}
+
+/// See [`std::thread::park_timeout`].
+#[track_caller]
+pub fn park_timeout(duration: Duration) {
+    parked(|| thread::park_timeout(duration));
+}
+
+/// See [`std::thread::park_timeout_ms`].
+#[deprecated(note = "replaced by `park_timeout`, as in std")]
+#[track_caller]
+pub fn park_timeout_ms(milliseconds: u32) {
+    park_timeout(Duration::from_millis(u64::from(milliseconds)));
+}

@@ -1,0 +1,202 @@
+//! Threads that a scope joins.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::panic::Location;
+use std::sync::Mutex;
+use std::thread;
+
+use super::handle::{Builder, ExitHere, Forked, about_to_wait};
+use super::park::{Parker, Thread};
+use crate::collect;
+use crate::record::quiet_pen;
+
+/// See [`std::thread::Scope`].
+#[derive(Debug)]
+pub struct Scope<'scope, 'env: 'scope> {
+    inner: &'scope thread::Scope<'scope, 'env>,
+    /// The strands that the scope's end is going to join.
+    children: &'scope Children,
+}
+
+/// The strands forked in a scope and not joined by hand.
+#[derive(Debug, Default)]
+struct Children(Mutex<Vec<u32>>);
+
+impl Children {
+    fn add(&self, id: u32) {
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .push(id);
+    }
+
+    /// Whether the child was still there.
+    fn remove(&self, id: u32) -> bool {
+        let mut ids = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        ids.iter()
+            .position(|&child| child == id)
+            .map(|at| ids.swap_remove(at))
+            .is_some()
+    }
+
+    /// All threads have ended: joins their strands.
+    fn join_all(&self, site: &'static Location<'static>) {
+        for id in std::mem::take(
+            &mut *self
+                .0
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        ) {
+            if let Some(pen) = quiet_pen() {
+                pen.join(id, site);
+            }
+        }
+    }
+}
+
+/// See [`std::thread::scope`]. Everything that the scope's threads did comes before its end.
+///
+/// # Panics
+///
+/// As std's, if a thread that was not joined panicked; and with the report, if this is a test's own thread, or `main`'s, and a violation was found
+/// among its threads.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    struct JoinAll<'a>(&'a Children, &'static Location<'static>);
+    impl Drop for JoinAll<'_> {
+        fn drop(&mut self) {
+            self.0.join_all(self.1);
+        }
+    }
+
+    let children = Children::default();
+    let mut place = MaybeUninit::<Scope<'_, '_>>::uninit();
+    let place = place.as_mut_ptr().cast::<()>();
+    let join_all = JoinAll(&children, Location::caller());
+    let result = thread::scope(|inner| {
+        let children: *const Children = &children;
+        // SAFETY: `'scope` ends when `thread::scope` returns, and `children` is dropped after that.
+        let children = unsafe { &*children };
+        let place = place.cast();
+        // SAFETY: the place is large and aligned enough for a `Scope` of any lifetimes, is used once, and outlives `'scope`, as above. A
+        // `Scope` has nothing to drop.
+        let scope = unsafe {
+            std::ptr::write(place, Scope { inner, children });
+            &*place
+        };
+        let result = f(scope);
+        about_to_wait();
+        result
+    });
+    drop(join_all);
+    collect::joined();
+    result
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// See [`std::thread::Scope::spawn`].
+    ///
+    /// # Panics
+    ///
+    /// As std's: where the system cannot make another thread.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new()
+            .spawn_scoped(self, f)
+            .expect("failed to spawn thread")
+    }
+
+    #[track_caller]
+    pub(super) fn fork<F, T>(
+        &'scope self,
+        builder: Builder,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let (builder, name) = builder.into_parts();
+        let (forked, child) = Forked::new(name.as_deref());
+        let parker = Parker::new();
+        let childs = parker.clone();
+        let main = move || {
+            // The scope's end waits for this closure, not for the thread's destructors: the strand ends here.
+            let _exit = child.map(|child| {
+                child.start();
+                ExitHere
+            });
+            childs.install();
+            f()
+        };
+        let inner = builder.spawn_scoped(self.inner, main)?;
+        let thread = Thread::new(inner.thread().clone(), Some(parker));
+        let strand = forked.into_id();
+        if let Some(id) = strand {
+            self.children.add(id);
+        }
+        Ok(ScopedJoinHandle {
+            inner,
+            thread,
+            strand,
+            children: self.children,
+        })
+    }
+}
+
+/// See [`std::thread::ScopedJoinHandle`].
+#[derive(Debug)]
+pub struct ScopedJoinHandle<'scope, T> {
+    inner: thread::ScopedJoinHandle<'scope, T>,
+    thread: Thread,
+    strand: Option<u32>,
+    children: &'scope Children,
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// See [`std::thread::ScopedJoinHandle::thread`].
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// See [`std::thread::ScopedJoinHandle::join`]. Everything that the thread did comes before.
+    ///
+    /// # Errors
+    ///
+    /// What the thread panicked with.
+    ///
+    /// # Panics
+    ///
+    /// As [`JoinHandle::join`](super::JoinHandle::join).
+    #[track_caller]
+    pub fn join(self) -> thread::Result<T> {
+        about_to_wait();
+        let result = self.inner.join();
+        if let Some(id) = self.strand
+            && self.children.remove(id)
+            && let Some(pen) = quiet_pen()
+        {
+            pen.join(id, Location::caller());
+            collect::joined();
+        }
+        result
+    }
+
+    /// See [`std::thread::ScopedJoinHandle::is_finished`].
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.inner.is_finished()
+    }
+}

@@ -1,0 +1,576 @@
+//! Reading `.aero`.
+
+use std::io::{self, Read};
+
+use super::{Class, KINDS, OPS};
+use crate::trace::{
+    BlockId, BlockInfo, Error, Event, Names, ObjectId, ObjectInfo, Op, Place, Semantics, SiteId,
+    SiteInfo, Source, StrandId, StrandInfo, Tables,
+};
+
+/// For each of the 64 codes: the operation, and whose limit its target has.
+const DECODE: [(Op, u8); 64] = {
+    let mut table = [(Op::Read, LIMIT_INVALID); 64];
+    let mut code = 0;
+    while code < OPS.len() {
+        let limit = match super::class(OPS[code]) {
+            Class::Object => LIMIT_OBJECTS,
+            Class::Strand => LIMIT_STRANDS,
+            Class::Block => LIMIT_BLOCKS,
+            Class::Nothing => LIMIT_NOTHING,
+            Class::Value => LIMIT_INVALID,
+        };
+        table[code] = (OPS[code], limit);
+        code += 1;
+    }
+    table
+};
+
+const LIMIT_INVALID: u8 = 0;
+const LIMIT_NOTHING: u8 = 1;
+const LIMIT_OBJECTS: u8 = 2;
+const LIMIT_STRANDS: u8 = 3;
+const LIMIT_BLOCKS: u8 = 4;
+const LIMIT_SITES: u8 = 5;
+
+/// Reads the `.aero` format; the module's page says what that is.
+pub struct AeroReader<R> {
+    file: String,
+    input: R,
+    semantics: Semantics,
+    tables: Tables,
+    /// Numbers below are known: the indices are the `LIMIT_` constants. There are eight, so that no index needs a check.
+    limits: [u32; 8],
+    payload: Vec<u8>,
+    /// Where the next record begins, in words of the payload.
+    next: usize,
+    /// Where the last batch begins.
+    first: usize,
+    /// The payload's place in the file.
+    offset: u64,
+    consumed: u64,
+    frames: u64,
+    /// Events that the frame has announced and not yet given.
+    owed: u32,
+    events: u64,
+    ended: bool,
+}
+
+/// A record that is not right: where, in words of the payload, what was expected and what was found.
+struct Wrong {
+    word: usize,
+    expected: String,
+    found: String,
+}
+
+impl Wrong {
+    #[cold]
+    fn new(word: usize, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Wrong {
+            word,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+}
+
+impl<R: Read> AeroReader<R> {
+    /// Reads the header of `input`; `file` is its name in errors.
+    pub fn new(file: &str, mut input: R) -> Result<Self, Error> {
+        let mut header = [0; super::HEADER];
+        let got = read_full(&mut input, &mut header).map_err(|error| Error::io(file, error))?;
+        let at = |offset| Place::Offset(offset);
+        if got < super::MAGIC.len() || header[..8] != super::MAGIC {
+            let found = header[..got.min(8)].escape_ascii();
+            let expected = format!(
+                "an .aero file, which begins with `{}`",
+                super::MAGIC.escape_ascii()
+            );
+            return Err(Error::mismatch(file, at(0), expected, format!("`{found}`")));
+        }
+        if got < header.len() {
+            return Err(Error::truncated(
+                file,
+                at(got as u64),
+                "a header of 16 bytes",
+                format!("{got}"),
+            ));
+        }
+        let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let (version, flags) = (half(8), half(10));
+        if version != super::VERSION {
+            let found = format!("version {version}");
+            return Err(Error::mismatch(
+                file,
+                at(8),
+                format!("version {}", super::VERSION),
+                found,
+            ));
+        }
+        let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+        let sum = super::checksum(0, &header[..12]) as u32;
+        if sum != stored {
+            let (expected, found) = (
+                format!("the header's checksum {sum:08x}"),
+                format!("{stored:08x}"),
+            );
+            return Err(Error::mismatch(file, at(12), expected, found));
+        }
+        if flags & !super::FLAG_PAPER != 0 {
+            return Err(Error::mismatch(
+                file,
+                at(10),
+                "flags 0 or 1",
+                format!("{flags}"),
+            ));
+        }
+        let mut limits = [0; 8];
+        limits[usize::from(LIMIT_NOTHING)] = 1;
+        limits[usize::from(LIMIT_SITES)] = 1;
+        Ok(Self {
+            file: file.to_owned(),
+            input,
+            semantics: if flags & super::FLAG_PAPER == 0 {
+                Semantics::Rust
+            } else {
+                Semantics::Paper
+            },
+            tables: Tables::new(),
+            limits,
+            payload: Vec::new(),
+            next: 0,
+            first: 0,
+            offset: super::HEADER as u64,
+            consumed: super::HEADER as u64,
+            frames: 0,
+            owed: 0,
+            events: 0,
+            ended: false,
+        })
+    }
+
+    fn wrong(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::mismatch(&self.file, Place::Offset(offset), expected, found)
+    }
+
+    fn cut(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::truncated(&self.file, Place::Offset(self.consumed), expected, found)
+    }
+
+    /// Reads the next frame; false at the end marker.
+    fn frame(&mut self) -> Result<bool, Error> {
+        if self.owed > 0 {
+            let found = format!("{} fewer", self.owed);
+            return Err(self.wrong(self.offset, "as many events as the frame says", found));
+        }
+        let at = self.consumed;
+        let mut header = [0; super::FRAME_HEADER];
+        let got = read_full(&mut self.input, &mut header)
+            .map_err(|error| Error::io(&self.file, error))?;
+        if got == 0 {
+            return Err(self.cut("a frame or the end marker", "the end of the file"));
+        }
+        self.consumed += got as u64;
+        if got < header.len() {
+            return Err(self.cut(
+                format!("the {} bytes of a frame's header", header.len()),
+                format!("the end of the file after {got}"),
+            ));
+        }
+        let half = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let (length, events) = (half(0) as usize, half(4));
+        let stored = u64::from(half(8)) | u64::from(half(12)) << 32;
+        if length > super::MAX_PAYLOAD || !length.is_multiple_of(8) {
+            let expected = format!(
+                "a frame's length, a multiple of 8 up to {}",
+                super::MAX_PAYLOAD
+            );
+            return Err(self.wrong(at, expected, length.to_string()));
+        }
+        self.payload.resize(length, 0);
+        let got = read_full(&mut self.input, &mut self.payload)
+            .map_err(|error| Error::io(&self.file, error))?;
+        self.offset = self.consumed;
+        self.consumed += got as u64;
+        if got < length {
+            let found = format!("the end of the file after {got}");
+            return Err(self.cut(format!("the {length} bytes of a frame"), found));
+        }
+        let sum = super::frame_checksum(self.frames, events, &self.payload);
+        if sum != stored {
+            let expected = format!("the checksum {sum:016x} of frame {}", self.frames);
+            return Err(self.wrong(at, expected, format!("{stored:016x}")));
+        }
+        self.frames += 1;
+        self.next = 0;
+        self.first = 0;
+        if events != super::END {
+            self.owed = events;
+            return Ok(true);
+        }
+        let total: [u8; 8] = self.payload[..].try_into().unwrap_or([u8::MAX; 8]);
+        let total = u64::from_le_bytes(total);
+        if total != self.events {
+            let found = format!("an end marker that counts {total}");
+            return Err(self.wrong(self.offset, format!("{} events", self.events), found));
+        }
+        let rest =
+            read_full(&mut self.input, &mut [0]).map_err(|error| Error::io(&self.file, error))?;
+        if rest > 0 {
+            return Err(self.wrong(
+                self.consumed,
+                "the end of the file after the end marker",
+                "more",
+            ));
+        }
+        self.payload.clear();
+        self.ended = true;
+        Ok(false)
+    }
+
+    /// Decodes records until the frame ends or a number is to be redefined.
+    fn decode(&mut self, batch: &mut Vec<Event>) -> Result<(), Wrong> {
+        batch.reserve(self.owed.min(super::MAX_PAYLOAD as u32 / 8) as usize);
+        let payload = std::mem::take(&mut self.payload);
+        let outcome = self.decode_words(payload.as_chunks().0, batch);
+        self.payload = payload;
+        outcome
+    }
+
+    fn decode_words(&mut self, words: &[[u8; 8]], batch: &mut Vec<Event>) -> Result<(), Wrong> {
+        let mask = |bits: u32| (1u64 << bits) - 1;
+        while self.next < words.len() {
+            let limits = self.limits;
+            let sites = limits[usize::from(LIMIT_SITES)];
+            let strands = limits[usize::from(LIMIT_STRANDS)];
+            let mut stopped = None;
+            let run = words[self.next..].iter().map_while(|bytes| {
+                let word = u64::from_le_bytes(*bytes);
+                let (op, limit) = DECODE[(word & 63) as usize];
+                let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
+                let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
+                let site = (word >> super::SITE_SHIFT) as u32;
+                if (target >= limits[usize::from(limit & 7)])
+                    | (strand >= strands)
+                    | (site >= sites)
+                {
+                    stopped = Some(word);
+                    return None;
+                }
+                Some(Event {
+                    strand: StrandId(strand),
+                    target,
+                    site: SiteId(site),
+                    op,
+                })
+            });
+            let before = batch.len();
+            batch.extend(run);
+            self.next += batch.len() - before;
+            let Some(word) = stopped else { break };
+            match word & 63 {
+                super::WIDE => {
+                    batch.push(self.wide(words)?);
+                    self.next += 2;
+                }
+                super::DEFINITION => {
+                    if !self.define(words, !batch.is_empty())? {
+                        break;
+                    }
+                }
+                code => {
+                    let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
+                    let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
+                    let site = (word >> super::SITE_SHIFT) as u32;
+                    return Err(self.invalid(code, strand, target, site));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Why an event of these numbers cannot be.
+    #[cold]
+    fn invalid(&self, code: u64, strand: u32, target: u32, site: u32) -> Wrong {
+        let (op, limit) = DECODE[(code & 63) as usize];
+        let checks = [
+            ("strand", strand, LIMIT_STRANDS),
+            ("site", site, LIMIT_SITES),
+            (
+                match limit {
+                    LIMIT_OBJECTS => "object",
+                    LIMIT_STRANDS => "strand",
+                    LIMIT_BLOCKS => "block",
+                    _ => "target",
+                },
+                target,
+                limit,
+            ),
+        ];
+        if limit == LIMIT_INVALID {
+            return Wrong::new(self.next, "the code of an operation", format!("{code}"));
+        }
+        let bad = checks
+            .iter()
+            .find(|(_, number, limit)| *number >= self.limits[usize::from(*limit)]);
+        let (what, number, limit) = bad.unwrap_or(&checks[0]);
+        let known = self.limits[usize::from(*limit)];
+        Wrong::new(
+            self.next,
+            format!("a {what} below {known}"),
+            format!("{what} {number} in {op:?}"),
+        )
+    }
+
+    fn wide(&self, words: &[[u8; 8]]) -> Result<Event, Wrong> {
+        let first = u64::from_le_bytes(words[self.next]);
+        let Some(second) = words.get(self.next + 1) else {
+            return Err(Wrong::new(
+                self.next,
+                "the second word of an event",
+                "the end of the frame",
+            ));
+        };
+        let second = u64::from_le_bytes(*second);
+        let (code, strand) = (first >> 6 & 63, (first >> 32) as u32);
+        let (target, site) = (second as u32, (second >> 32) as u32);
+        let Some(&op) = OPS.get(code as usize) else {
+            return Err(Wrong::new(
+                self.next,
+                "the code of an operation",
+                format!("{code}"),
+            ));
+        };
+        let event = Event {
+            strand: StrandId(strand),
+            target,
+            site: SiteId(site),
+            op,
+        };
+        let limit = |limit: u8| self.limits[usize::from(limit)];
+        let fits =
+            op == Op::Value || target < limit(DECODE[code as usize].1) && site < limit(LIMIT_SITES);
+        if strand >= limit(LIMIT_STRANDS) {
+            return Err(Wrong::new(
+                self.next,
+                format!("a strand below {}", limit(LIMIT_STRANDS)),
+                format!("strand {strand} in {op:?}"),
+            ));
+        }
+        if fits {
+            Ok(event)
+        } else {
+            Err(self.invalid(code, strand, target, site))
+        }
+    }
+
+    /// Takes the definition at `next`; false where the batch has to end before it.
+    fn define(&mut self, words: &[[u8; 8]], pending: bool) -> Result<bool, Wrong> {
+        let at = self.next;
+        let head = u64::from_le_bytes(words[at]);
+        let (what, kind, length) = (
+            head >> 6 & 7,
+            (head >> 9 & 7) as usize,
+            (head >> 16 & 0xffff) as usize,
+        );
+        let number = (head >> 32) as u32;
+        let end = at + 1 + length.div_ceil(8);
+        let Some(body) = words.get(at + 1..end) else {
+            return Err(Wrong::new(
+                at,
+                format!("a definition of {length} bytes"),
+                "the end of the frame",
+            ));
+        };
+        let body = &body.as_flattened()[..length];
+        let short = || Wrong::new(at, "a longer definition", format!("{length} bytes"));
+        let field = |at: usize| -> Result<u32, Wrong> {
+            let bytes = body.get(at..at + 4).ok_or_else(short)?;
+            Ok(u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
+        };
+        let text = |bytes: &[u8]| -> Result<String, Wrong> {
+            match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(text.to_owned()),
+                Err(_) => Err(Wrong::new(
+                    at,
+                    "a name in UTF-8",
+                    format!("`{}`", bytes.escape_ascii()),
+                )),
+            }
+        };
+        let limit = match what {
+            super::DEFINE_STRAND => LIMIT_STRANDS,
+            super::DEFINE_OBJECT => LIMIT_OBJECTS,
+            super::DEFINE_SOURCE | super::DEFINE_LABEL => LIMIT_SITES,
+            super::DEFINE_BLOCK => LIMIT_BLOCKS,
+            _ => {
+                return Err(Wrong::new(
+                    at,
+                    "a definition of a known sort (0 to 4)",
+                    what.to_string(),
+                ));
+            }
+        };
+        let limit = usize::from(limit);
+        let known = self.limits[limit];
+        let again = what == super::DEFINE_STRAND || what == super::DEFINE_OBJECT;
+        if number > known || number == u32::MAX || (number < known && !again) {
+            let expected = if again {
+                format!("a number up to {known}")
+            } else {
+                format!("number {known}")
+            };
+            return Err(Wrong::new(at, expected, number.to_string()));
+        }
+        let new = number == known;
+        match what {
+            super::DEFINE_STRAND => {
+                let info = StrandInfo { name: text(body)? };
+                if !new && pending && self.tables.strand(StrandId(number)) != info {
+                    return Ok(false);
+                }
+                self.tables.define_strand(StrandId(number), &info);
+            }
+            super::DEFINE_OBJECT => {
+                let Some(&kind) = KINDS.get(kind) else {
+                    return Err(Wrong::new(
+                        at,
+                        "an object's kind (0 to 5)",
+                        kind.to_string(),
+                    ));
+                };
+                let (created, lengths) = (self.site(at, field(0)?)?, field(4)?);
+                let mut rest = &body[8..];
+                let mut name = |length: u16| -> Result<Option<String>, Wrong> {
+                    if length == super::NO_NAME {
+                        return Ok(None);
+                    }
+                    let (name, after) = rest
+                        .split_at_checked(usize::from(length))
+                        .ok_or_else(short)?;
+                    rest = after;
+                    text(name).map(Some)
+                };
+                let (name, type_name) = (name(lengths as u16)?, name((lengths >> 16) as u16)?);
+                let info = ObjectInfo {
+                    kind,
+                    name,
+                    type_name,
+                    created,
+                };
+                if !new && pending && self.tables.object(ObjectId(number)) != info {
+                    return Ok(false);
+                }
+                self.tables.define_object(ObjectId(number), &info);
+            }
+            super::DEFINE_SOURCE => {
+                let (line, column) = (field(0)?, field(4)?);
+                let file = text(&body[8..])?;
+                self.tables
+                    .define_site(SiteId(number), &SiteInfo::Source { file, line, column });
+            }
+            super::DEFINE_LABEL => self
+                .tables
+                .define_site(SiteId(number), &SiteInfo::Label(text(body)?)),
+            _ => {
+                let site = self.site(at, field(0)?)?;
+                field(4)?;
+                let name = text(&body[8..])?;
+                self.tables
+                    .define_block(BlockId(number), &BlockInfo { name, site });
+            }
+        }
+        self.limits[limit] = known.max(number + 1);
+        self.next = end;
+        Ok(true)
+    }
+
+    fn site(&self, at: usize, site: u32) -> Result<SiteId, Wrong> {
+        let known = self.limits[usize::from(LIMIT_SITES)];
+        if site < known {
+            Ok(SiteId(site))
+        } else {
+            Err(Wrong::new(
+                at,
+                format!("a site below {known}"),
+                format!("site {site} in a definition"),
+            ))
+        }
+    }
+}
+
+impl<R: Read> Source for AeroReader<R> {
+    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error> {
+        batch.clear();
+        while batch.is_empty() && !self.ended {
+            if self.next * 8 >= self.payload.len() && !self.frame()? {
+                break;
+            }
+            self.first = self.next;
+            self.decode(batch).map_err(|wrong| {
+                self.wrong(
+                    self.offset + wrong.word as u64 * 8,
+                    wrong.expected,
+                    wrong.found,
+                )
+            })?;
+            let count = batch.len() as u32;
+            let Some(owed) = self.owed.checked_sub(count) else {
+                return Err(self.wrong(self.offset, "as many events as the frame says", "more"));
+            };
+            self.owed = owed;
+            self.events += u64::from(count);
+        }
+        Ok(!batch.is_empty())
+    }
+
+    fn names(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    fn file(&self) -> &str {
+        &self.file
+    }
+
+    fn place(&self, index: usize) -> Place {
+        let words = self.payload.as_chunks::<8>().0;
+        let (mut at, mut left) = (self.first, index);
+        while let Some(word) = words.get(at).map(|bytes| u64::from_le_bytes(*bytes)) {
+            let (length, events) = match word & 63 {
+                super::DEFINITION => (1 + (word >> 16 & 0xffff).div_ceil(8) as usize, 0),
+                super::WIDE => (2, 1),
+                _ => (1, 1),
+            };
+            if events > left {
+                break;
+            }
+            left -= events;
+            at += length;
+        }
+        Place::Offset(self.offset + at as u64 * 8)
+    }
+
+    fn consumed(&self) -> u64 {
+        self.consumed
+    }
+}
+
+/// Reads until the buffer is full or the input ends; says how much there was.
+fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(count) => got += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}

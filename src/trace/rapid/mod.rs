@@ -1,0 +1,74 @@
+//! The text formats of the RAPID tool.
+//!
+//! # STD
+//!
+//! A line an event, three fields: the thread, the operation with its argument, the location.
+//!
+//! ```text
+//! T0|begin(transfer)|11
+//! T0|acq(L1)|12
+//! T0|r(V123)|13
+//! T0|fork(T2)|14
+//! T0|rel(L1)|15
+//! T0|end(transfer)|16
+//! ```
+//!
+//! | operation | event | its argument |
+//! |---|---|---|
+//! | `r w` | read, write | variable |
+//! | `acq rel` | acquire, release | lock |
+//! | `fork join` | fork, join | thread |
+//! | `begin end` | begin, end | block, or nothing |
+//!
+//! These are RAPID's. Every other event has an operation too, so that any trace can be written as STD, but RAPID does not know it:
+//!
+//! | operation | event | its argument |
+//! |---|---|---|
+//! | `acqs rels up down` | shared acquire and release, upgrade, downgrade | lock |
+//! | `rw` | read and write in one | variable |
+//! | `upd.add`, `.sub`, `.and`, `.or`, `.xor`, `.max`, `.min`, `.send` | update | variable |
+//! | `signal await` | signal, await | variable |
+//! | `send recv` | send, receive | message (a variable's name) |
+//! | `retire retire.lock` | retirement | variable, lock |
+//! | `split restart quit` | split, restart, exit | none |
+//! | `val` | the value that the next write stores | a number |
+//!
+//! What RAPID does, and is done here:
+//! - Fields are cut at `|` and there are exactly three; nothing is trimmed, so a blank belongs to the name beside it. Operations are in lower case.
+//! - The argument is everything between the first `(` and the `)` at the end of the field, parentheses included.
+//! - Names are arbitrary. Threads, locks and variables are told apart: `acq(x)` and `r(x)` have nothing to do with each other.
+//! - `begin` and `end` need no argument. RAPID drops it; here it names the block.
+//! - A line ends with `\n` or `\r\n`.
+//!
+//! What is different:
+//! - RAPID reads a line that does not parse as the event before it once more; here it is an error. Empty lines are skipped.
+//! - RAPID takes any operation that begins with `begin` or `end`; here the argument must be in parentheses.
+//! - RAPID's location must be a number. Here it may be anything, and 0, or nothing, says that the location is not known. A
+//!   location of the form `file:line:column` is a place in the source.
+//! - Here an argument may contain blanks.
+//!
+//! # CSV
+//!
+//! A line an event and a column a thread: the number of commas before the event is the number of its thread. `,,r(x),` is a read by
+//! `T2`. RAPID calls the operations `r w acq rel start join enter exit`, and `sync(x)` stands for a read and a write of `x` under a
+//! lock of its own. Here the names that STD has are known as well, so that blocks can be written either way. There are no locations: an
+//! event's location is the number of its line, as in RAPID.
+//!
+//! RAPID passes over every line that it does not understand, because it could be a comment. A trace of which half is silently
+//! left out is worse than none: here a line that begins with `#` and a first line without any operation (the columns' titles) are
+//! passed over, and everything else is an error, a second event in a line included.
+
+mod csv;
+mod lines;
+mod names;
+mod ops;
+mod reader;
+mod writer;
+
+pub use csv::CsvReader;
+pub use ops::name as op_name;
+pub use reader::StdReader;
+pub use writer::StdWriter;
+
+/// The longest line.
+pub(crate) const MAX_LINE: usize = 1 << 16;

@@ -1,0 +1,296 @@
+//! The names behind the numbers of a trace.
+
+use super::intern::{Interner, Key, Name};
+use super::{
+    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
+    StrandInfo,
+};
+
+/// Site codes with this bit are labels that were interned; the others are numbers or defined places.
+const LABEL: u32 = 1 << 31;
+
+#[derive(Clone, Debug)]
+struct Object {
+    name: Option<Name>,
+    /// An index into the types and one; 0 where the type is not known.
+    type1: u32,
+    created: SiteId,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    name: Name,
+    site: SiteId,
+}
+
+/// The names behind a trace's numbers, as its reader knows them.
+///
+/// Memory follows the numbers, which are dense: an object that retires gives its entry to the next that gets its number.
+///
+/// ```
+/// use aerodrome::trace::{Names, ObjectId, ObjectInfo, ObjectKind, SiteId, StrandId, StrandInfo, Tables};
+///
+/// let mut tables = Tables::new();
+/// tables.define_strand(StrandId(0), &StrandInfo { name: "main".into() });
+/// let account = ObjectInfo { kind: ObjectKind::Lock, name: None, type_name: Some("Mutex<u64>".into()), created: SiteId::NONE };
+/// tables.define_object(ObjectId(0), &account);
+/// assert_eq!(tables.strand(StrandId(0)).name, "main");
+/// assert_eq!(tables.object(ObjectId(0)), account);
+/// ```
+#[derive(Default)]
+pub struct Tables {
+    strands: Vec<Option<Name>>,
+    /// Beside the rest, because it is asked for every lock event.
+    kinds: Vec<ObjectKind>,
+    objects: Vec<Object>,
+    types: Vec<Name>,
+    type_ids: Option<Interner>,
+    sites: Vec<Option<SiteInfo>>,
+    labels: Vec<Name>,
+    blocks: Vec<Block>,
+    numbered: bool,
+}
+
+impl Tables {
+    /// No names.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sites are the numbers of the trace itself, and labels where they are not: what a text has.
+    pub(crate) fn numbered() -> Self {
+        Self {
+            numbered: true,
+            ..Self::default()
+        }
+    }
+
+    /// Names a strand, or the new one that has got the number.
+    pub fn define_strand(&mut self, id: StrandId, info: &StrandInfo) {
+        *entry(&mut self.strands, id.0) = Some(Name::new(info.name.as_bytes()));
+    }
+
+    /// Describes an object, or the new one that has got the number.
+    pub fn define_object(&mut self, id: ObjectId, info: &ObjectInfo) {
+        let name = info.name.as_ref().map(|name| Name::new(name.as_bytes()));
+        let type1 = info
+            .type_name
+            .as_ref()
+            .map_or(0, |name| self.intern_type(name) + 1);
+        self.set_object(id, info.kind, name, type1, info.created);
+    }
+
+    /// Describes a site.
+    pub fn define_site(&mut self, id: SiteId, info: &SiteInfo) {
+        if id != SiteId::NONE {
+            *entry(&mut self.sites, id.0) = Some(info.clone());
+        }
+    }
+
+    /// Names a block.
+    pub fn define_block(&mut self, id: BlockId, info: &BlockInfo) {
+        let block = Block {
+            name: Name::new(info.name.as_bytes()),
+            site: info.site,
+        };
+        let at = id.0 as usize;
+        if at >= self.blocks.len() {
+            self.blocks.resize(
+                at + 1,
+                Block {
+                    name: Name::default(),
+                    site: SiteId::NONE,
+                },
+            );
+        }
+        self.blocks[at] = block;
+    }
+
+    fn intern_type(&mut self, name: &str) -> u32 {
+        let ids = self.type_ids.get_or_insert_with(Interner::new);
+        let key = Key::new(name.as_bytes());
+        ids.get(&key, |id| self.types[id as usize].bytes())
+            .unwrap_or_else(|| {
+                let id = self.types.len() as u32;
+                self.types.push(Name::new(key.bytes()));
+                ids.insert(&key, id);
+                id
+            })
+    }
+
+    fn set_object(
+        &mut self,
+        id: ObjectId,
+        kind: ObjectKind,
+        name: Option<Name>,
+        type1: u32,
+        created: SiteId,
+    ) {
+        let at = id.0 as usize;
+        if at >= self.objects.len() {
+            self.kinds.resize(at + 1, ObjectKind::Variable);
+            self.objects.resize(
+                at + 1,
+                Object {
+                    name: None,
+                    type1: 0,
+                    created: SiteId::NONE,
+                },
+            );
+        }
+        self.kinds[at] = kind;
+        self.objects[at] = Object {
+            name,
+            type1,
+            created,
+        };
+    }
+
+    pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {
+        self.strands.push(Some(Name::new(name)));
+        self.strands.len() as u32 - 1
+    }
+
+    pub(crate) fn push_block(&mut self, name: &[u8]) -> u32 {
+        self.blocks.push(Block {
+            name: Name::new(name),
+            site: SiteId::NONE,
+        });
+        self.blocks.len() as u32 - 1
+    }
+
+    pub(crate) fn push_label(&mut self, name: &[u8]) -> u32 {
+        self.labels.push(Name::new(name));
+        self.labels.len() as u32 - 1
+    }
+
+    pub(crate) fn name_object(&mut self, id: u32, kind: ObjectKind, name: &[u8]) {
+        self.set_object(ObjectId(id), kind, Some(Name::new(name)), 0, SiteId::NONE);
+    }
+
+    pub(crate) fn strand_name(&self, id: u32) -> &[u8] {
+        self.strands
+            .get(id as usize)
+            .and_then(Option::as_ref)
+            .map_or(b"", Name::bytes)
+    }
+
+    pub(crate) fn block_name(&self, id: u32) -> &[u8] {
+        self.blocks
+            .get(id as usize)
+            .map_or(b"", |block| block.name.bytes())
+    }
+
+    pub(crate) fn label_name(&self, id: u32) -> &[u8] {
+        self.labels.get(id as usize).map_or(b"", Name::bytes)
+    }
+
+    pub(crate) fn object_name(&self, id: u32) -> &[u8] {
+        self.objects
+            .get(id as usize)
+            .and_then(|object| object.name.as_ref())
+            .map_or(b"", Name::bytes)
+    }
+
+    pub(crate) fn objects(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The code of a number of the text, where it fits.
+    #[inline]
+    pub(crate) fn number(number: u64) -> Option<SiteId> {
+        (number < u64::from(LABEL)).then_some(SiteId(number as u32))
+    }
+
+    pub(crate) fn label(index: u32) -> SiteId {
+        SiteId(index | LABEL)
+    }
+}
+
+fn entry<T: Clone>(entries: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+    let at = id as usize;
+    if at >= entries.len() {
+        entries.resize(at + 1, None);
+    }
+    &mut entries[at]
+}
+
+/// `src/bank.rs:12:9` is a place in a file; anything else is a label.
+fn place(label: &str) -> SiteInfo {
+    let source = || {
+        let (rest, column) = label.rsplit_once(':')?;
+        let (file, line) = rest.rsplit_once(':')?;
+        let (line, column) = (line.parse().ok()?, column.parse().ok()?);
+        (!file.is_empty() && line > 0 && column > 0).then(|| SiteInfo::Source {
+            file: file.to_owned(),
+            line,
+            column,
+        })
+    };
+    source().unwrap_or_else(|| SiteInfo::Label(label.to_owned()))
+}
+
+impl Names for Tables {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        let name = self.strands.get(id.0 as usize).and_then(Option::as_ref);
+        StrandInfo {
+            name: name.map_or_else(|| format!("T{}", id.0), Name::to_text),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        let at = id.0 as usize;
+        let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
+            return ObjectInfo {
+                kind: ObjectKind::Variable,
+                name: None,
+                type_name: None,
+                created: SiteId::NONE,
+            };
+        };
+        ObjectInfo {
+            kind,
+            name: object.name.as_ref().map(Name::to_text),
+            type_name: object
+                .type1
+                .checked_sub(1)
+                .map(|at| self.types[at as usize].to_text()),
+            created: object.created,
+        }
+    }
+
+    #[inline]
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        self.kinds
+            .get(id.0 as usize)
+            .copied()
+            .unwrap_or(ObjectKind::Variable)
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        if id == SiteId::NONE {
+            return None;
+        }
+        if !self.numbered {
+            return self.sites.get(id.0 as usize).cloned().flatten();
+        }
+        if id.0 & LABEL == 0 {
+            return Some(SiteInfo::Label(id.0.to_string()));
+        }
+        let label = self.labels.get((id.0 & !LABEL) as usize)?;
+        Some(place(&label.to_text()))
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        match self.blocks.get(id.0 as usize) {
+            Some(block) => BlockInfo {
+                name: block.name.to_text(),
+                site: block.site,
+            },
+            None => BlockInfo {
+                name: String::new(),
+                site: SiteId::NONE,
+            },
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Minimal prediction against the brute-force judge, and on traces written by hand.
+#![cfg(feature = "trace")]
+
+mod predict_common;
+
+use aerodrome::predict::{AnalysisKind, Outcome, Tier};
+use aerodrome::trace::{Event, Op};
+use predict_common::*;
+use std::collections::BTreeSet;
+
+fn minimal(trace: &[Event]) -> Outcome {
+    predict(trace, &[AnalysisKind::Minimal])
+}
+
+/// The positions of the three accesses of each prediction, in the order of the schedule.
+fn triples(outcome: &Outcome) -> BTreeSet<Triple> {
+    outcome
+        .predictions
+        .iter()
+        .map(|p| [0, 1, 2].map(|at| p.accesses[at].access.position))
+        .collect()
+}
+
+/// What the algorithm promises to find one of: object, the two strands, and what the one between does.
+fn kinds(trace: &[Event], triples: &BTreeSet<Triple>) -> BTreeSet<(u32, u32, u32, Op)> {
+    let at = |position: u64| trace[position as usize - 1];
+    triples
+        .iter()
+        .map(|&[e1, f, _]| {
+            let op = if at(f).op == Op::ReadWrite {
+                Op::Write
+            } else {
+                at(f).op
+            };
+            (at(f).target, at(e1).strand.0, at(f).strand.0, op)
+        })
+        .collect()
+}
+
+/// No prediction that the judge does not know, and each with a schedule that shows it.
+fn sound(trace: &[Event]) -> Result<(), String> {
+    let judge = Judge::new(trace);
+    let known = judge.minimal();
+    let outcome = minimal(trace);
+    for (prediction, triple) in outcome
+        .predictions
+        .iter()
+        .map(|p| (p, [0, 1, 2].map(|at| p.accesses[at].access.position)))
+    {
+        if !known.contains(&triple) {
+            return Err(format!("{triple:?} is predicted, but no schedule has it"));
+        }
+        if prediction.tier != Tier::Predicted {
+            return Err(format!("{triple:?} was not checked"));
+        }
+        let schedule = judge.play(&prediction.schedule)?;
+        if !judge.minimal_of(&schedule).contains(&triple) {
+            return Err(format!(
+                "the schedule {schedule:?} does not show {triple:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Sound, and for everything that the judge finds one of its kind is predicted.
+fn exact(trace: &[Event]) -> Result<(), String> {
+    sound(trace)?;
+    let known = Judge::new(trace).minimal();
+    let (expected, predicted) = (
+        kinds(trace, &known),
+        kinds(trace, &triples(&minimal(trace))),
+    );
+    if expected == predicted {
+        Ok(())
+    } else {
+        Err(format!(
+            "judge: {expected:?}\npredicted: {predicted:?}\n{known:?}"
+        ))
+    }
+}
+
+fn try_random(count: u64, shape: Shape, check: impl Fn(&[Event]) -> Result<(), String>) {
+    for seed in 0..count {
+        let trace = random_trace(&mut Random(seed), shape);
+        if let Err(why) = check(&trace) {
+            let small = shrink(trace, |trace| check(trace).is_err());
+            let why = check(&small).err().unwrap_or(why);
+            panic!("seed {seed} of {shape:?}\n{}{why}", show(&small));
+        }
+    }
+    println!(
+        "{count} traces of {shape:?}, seeds 0 to {}",
+        count.saturating_sub(1)
+    );
+}
+
+const SMALL: Shape = Shape {
+    strands: 2,
+    objects: 1,
+    locks: 2,
+    length: 10,
+    plain: true,
+    ordered: true,
+    order: false,
+};
+
+#[test]
+fn the_judge_finds_what_a_list_of_all_schedules_shows() {
+    for seed in 0..traces(300) {
+        let shape = Shape {
+            length: 6,
+            order: seed % 2 == 0,
+            plain: seed % 3 == 0,
+            ordered: false,
+            ..SMALL
+        };
+        let trace = random_trace(&mut Random(seed), shape);
+        let judge = Judge::new(&trace);
+        let mut found = BTreeSet::new();
+        if judge.schedules(20_000, |schedule| found.extend(judge.minimal_of(schedule))) {
+            assert_eq!(judge.minimal(), found, "seed {seed}\n{}", show(&trace));
+        }
+    }
+}
+
+#[test]
+fn on_nested_locks_taken_in_order_the_prediction_is_what_the_judge_finds() {
+    try_random(traces(1_500), SMALL, exact);
+    try_random(
+        traces(1_000),
+        Shape {
+            strands: 3,
+            objects: 2,
+            length: 7,
+            ..SMALL
+        },
+        exact,
+    );
+    try_random(
+        traces(1_000),
+        Shape {
+            locks: 3,
+            length: 12,
+            plain: false,
+            ..SMALL
+        },
+        exact,
+    );
+    try_random(
+        traces(500),
+        Shape {
+            strands: 3,
+            objects: 1,
+            locks: 3,
+            length: 8,
+            plain: false,
+            ..SMALL
+        },
+        exact,
+    );
+}
+
+#[test]
+fn on_nested_locks_taken_in_any_order_the_prediction_is_what_the_judge_finds_where_nothing_deadlocks()
+ {
+    let deadlocks = std::cell::Cell::new(0);
+    let check = |trace: &[Event]| {
+        if Judge::new(trace).deadlock_free() {
+            exact(trace)
+        } else {
+            deadlocks.set(deadlocks.get() + 1);
+            sound(trace)
+        }
+    };
+    try_random(
+        traces(1_500),
+        Shape {
+            locks: 3,
+            length: 12,
+            ordered: false,
+            ..SMALL
+        },
+        check,
+    );
+    try_random(
+        traces(500),
+        Shape {
+            locks: 3,
+            length: 10,
+            plain: false,
+            ordered: false,
+            ..SMALL
+        },
+        check,
+    );
+    println!("{} of them can deadlock", deadlocks.get());
+}
+
+#[test]
+fn with_forks_joins_signals_and_messages_every_prediction_is_right_and_none_is_missing() {
+    let missed = std::cell::Cell::new(0);
+    let check = |trace: &[Event]| {
+        sound(trace)?;
+        if Judge::new(trace).deadlock_free() && exact(trace).is_err() {
+            missed.set(missed.get() + 1);
+        }
+        Ok(())
+    };
+    let shape = Shape {
+        order: true,
+        plain: false,
+        ..SMALL
+    };
+    try_random(traces(1_000), shape, check);
+    try_random(
+        traces(1_000),
+        Shape {
+            strands: 3,
+            length: 6,
+            ..shape
+        },
+        check,
+    );
+    assert_eq!(
+        missed.get(),
+        0,
+        "traces with a violation that was not predicted"
+    );
+}
+
+#[test]
+fn a_write_of_another_strand_that_came_late_is_predicted_between_check_and_act() {
+    let run = trace(
+        "0 begin, 0 acq l, 0 r x, 0 rel l, 0 acq l, 0 w x, 0 rel l, 0 end, 1 acq l, 1 w x, 1 rel l",
+    );
+    let outcome = minimal(&run);
+    let [prediction] = &outcome.predictions[..] else {
+        panic!("one prediction: {outcome:?}")
+    };
+    assert_eq!(prediction.pattern, "read, write, write");
+    assert_eq!(
+        prediction
+            .accesses
+            .iter()
+            .map(|step| step.access.position)
+            .collect::<Vec<_>>(),
+        [3, 10, 6]
+    );
+    assert!(
+        prediction
+            .accesses
+            .iter()
+            .all(|step| step.held.len() == 1 && step.held[0].lock.0 == u32::from(b'l' - b'a'))
+    );
+    let begins: Vec<_> = prediction
+        .accesses
+        .iter()
+        .map(|step| step.transaction.as_ref().and_then(|t| t.begin))
+        .collect();
+    assert_eq!(begins, [Some(1), None, Some(1)]);
+    let schedule: Vec<(u32, u64)> = prediction
+        .schedule
+        .iter()
+        .map(|run| (run.strand.0, run.to))
+        .collect();
+    assert_eq!(
+        schedule,
+        [(0, 4), (1, 11), (0, 6)],
+        "the other strand lets go of the lock before the first goes on"
+    );
+    assert!(outcome.notes.is_empty());
+}
+
+#[test]
+fn a_lock_that_is_let_go_only_inside_the_gap_counts() {
+    // At both accesses l is held; between them it is not.
+    let gap = "0 begin, 0 acq l, 0 r x, 0 rel l, 0 acq m, 0 rel m, 0 acq l, 0 r x, 0 rel l, 0 end";
+    assert_eq!(
+        minimal(&trace(&format!("{gap}, 1 acq l, 1 w x, 1 rel l")))
+            .predictions
+            .len(),
+        1
+    );
+    // Where it is not, nothing can come between.
+    let whole = "0 begin, 0 acq l, 0 r x, 0 acq m, 0 rel m, 0 r x, 0 rel l, 0 end";
+    assert_eq!(
+        minimal(&trace(&format!("{whole}, 1 acq l, 1 w x, 1 rel l"))).predictions,
+        []
+    );
+}
+
+#[test]
+fn locks_taken_crosswise_exclude_a_violation_that_locksets_alone_would_allow() {
+    let crosswise = "0 acq l, 0 begin, 0 acq m, 0 rel m, 0 r x, 0 r x, 0 end, 0 rel l, \
+                     1 acq m, 1 acq l, 1 rel l, 1 w x, 1 rel m";
+    assert_eq!(minimal(&trace(crosswise)).predictions, []);
+    let straight =
+        "0 acq l, 0 begin, 0 acq m, 0 rel m, 0 r x, 0 r x, 0 end, 0 rel l, 1 acq m, 1 w x, 1 rel m";
+    assert_eq!(minimal(&trace(straight)).predictions.len(), 1);
+}
+
+#[test]
+fn order_by_fork_join_signal_and_message_excludes_impossible_schedules() {
+    let broken = "0 begin, 0 r x, 0 w x, 0 end";
+    for (ordered, sort) in [
+        (format!("{broken}, 0 fork 1, 1 w x"), "fork"),
+        (format!("1 w x, 0 join 1, {broken}"), "join"),
+        (format!("{broken}, 0 send m, 1 recv m, 1 w x"), "message"),
+        (
+            format!("1 w x, 1 signal b, 0 signal b, 1 await b, 0 await b, {broken}"),
+            "barrier",
+        ),
+        (
+            format!("{broken}, 0 send m, 2 recv m, 2 send n, 1 recv n, 1 w x"),
+            "two messages",
+        ),
+    ] {
+        assert_eq!(minimal(&trace(&ordered)).predictions, [], "{sort}");
+    }
+    for (free, sort) in [
+        (format!("0 fork 1, {broken}, 1 w x"), "fork before"),
+        (format!("{broken}, 1 w x, 0 join 1"), "join after"),
+        (
+            format!("0 send m, {broken}, 1 recv m, 1 w x"),
+            "message before",
+        ),
+        (
+            format!("{broken}, 1 w x, 0 send m, 1 recv m"),
+            "message after",
+        ),
+    ] {
+        assert_eq!(minimal(&trace(&free)).predictions.len(), 1, "{sort}");
+    }
+}
+
+#[test]
+fn readers_of_a_shared_lock_do_not_exclude_each_other() {
+    let run = "0 begin, 0 acqs l, 0 r x, 0 r x, 0 rels l, 0 end";
+    assert_eq!(
+        minimal(&trace(&format!("{run}, 1 acqs l, 1 w x, 1 rels l")))
+            .predictions
+            .len(),
+        1
+    );
+    assert_eq!(
+        minimal(&trace(&format!("{run}, 1 acq l, 1 w x, 1 rel l"))).predictions,
+        []
+    );
+}
+
+#[test]
+fn updates_of_one_kind_commute_and_conflict_with_all_else() {
+    let with = |ops: &str| {
+        minimal(&trace(ops))
+            .predictions
+            .iter()
+            .map(|p| p.pattern.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(with("0 begin, 0 add x, 0 add x, 0 end, 1 add x"), [""; 0]);
+    assert_eq!(
+        with("0 begin, 0 add x, 0 add x, 0 end, 1 sub x"),
+        ["update, update, update"]
+    );
+    assert_eq!(with("0 begin, 0 r x, 0 add x, 0 end, 1 add x"), [""; 0]);
+    assert_eq!(
+        with("0 begin, 0 r x, 0 r x, 0 end, 1 add x"),
+        ["read, update, read"]
+    );
+    assert_eq!(
+        with("0 begin, 0 r x, 0 add x, 0 r x, 0 end, 1 add x"),
+        ["read, update, read"]
+    );
+    assert_eq!(
+        with("0 begin, 0 add x, 0 add x, 0 end, 1 r x"),
+        ["update, read, update"]
+    );
+    assert_eq!(
+        with("0 begin, 0 rw x, 0 end, 1 w x"),
+        [""; 0],
+        "nothing comes between a read and a write in one step"
+    );
+}
+
+#[test]
+fn two_owners_of_one_number_are_not_mixed_up() {
+    // The object retires between; the other strand's write is to another object.
+    assert_eq!(
+        minimal(&trace("0 begin, 0 r x, 0 w x, 0 end, 0 retire x, 1 w x")).predictions,
+        []
+    );
+    // So does a lock: the two do not exclude each other.
+    let locks =
+        "0 begin, 0 acq l, 0 r x, 0 r x, 0 rel l, 0 end, 0 retire l, 1 acq l, 1 w x, 1 rel l";
+    assert_eq!(minimal(&trace(locks)).predictions.len(), 1);
+    // What was found before the object retired stays found.
+    assert_eq!(
+        minimal(&trace(
+            "0 begin, 0 r x, 0 w x, 0 end, 1 w x, 1 retire x, 1 w x"
+        ))
+        .predictions
+        .len(),
+        1
+    );
+    // A strand's number is given to another, which is not after the first one's join.
+    assert_eq!(
+        minimal(&trace(
+            "0 fork 1, 1 begin, 1 r x, 1 r x, 1 end, 0 join 1, 0 fork 1, 1 w x"
+        ))
+        .predictions,
+        []
+    );
+}
+
+#[test]
+fn locks_that_are_not_nested_are_said_to_be_and_nothing_wrong_is_claimed() {
+    let hand_over_hand = "0 begin, 0 acq l, 0 r x, 0 acq m, 0 rel l, 0 r x, 0 rel m, 0 end, \
+                          1 acq l, 1 acq m, 1 w x, 1 rel m, 1 rel l";
+    let outcome = minimal(&trace(hand_over_hand));
+    assert_eq!(outcome.predictions, []);
+    assert!(
+        outcome.notes[0].starts_with("not nested: may be incomplete"),
+        "{:?}",
+        outcome.notes
+    );
+}
+
+#[test]
+fn a_third_strand_that_passes_a_message_on_is_part_of_the_schedule() {
+    let run = "2 acq l, 2 send m, 2 rel l, 0 begin, 0 acq l, 0 r x, 0 rel l, 0 r x, 0 end, 1 recv m, 1 w x";
+    let outcome = minimal(&trace(run));
+    assert_eq!(outcome.predictions.len(), 1);
+    assert!(
+        outcome.predictions[0]
+            .schedule
+            .iter()
+            .any(|run| run.strand.0 == 2)
+    );
+    sound(&trace(run)).expect("a right schedule");
+}
+
+#[test]
+fn findings_that_look_alike_are_counted_not_repeated() {
+    let mut run = trace("0 begin, 0 r x, 0 w x, 0 end, 1 w x, 0 begin, 0 r y, 0 w y, 0 end, 1 w y");
+    let (first, second) = run.split_at_mut(5);
+    second
+        .iter_mut()
+        .zip(first)
+        .for_each(|(later, earlier)| later.site = earlier.site);
+    let outcome = minimal(&run);
+    assert_eq!(outcome.predictions.len(), 1);
+    assert_eq!(outcome.predictions[0].count, 2);
+}

@@ -1,0 +1,12 @@
+//! Reports: what they say, and in which form.
+#![cfg(feature = "trace")]
+
+mod cases;
+#[cfg(feature = "cli")]
+mod cli;
+mod html;
+mod json;
+mod sarif;
+mod tale;
+mod text;
+mod window;
