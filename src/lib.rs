@@ -15,7 +15,10 @@ mod name;
 pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
+mod record;
+#[cfg(all(test, feature = "check", loom))]
+#[path = "record/loom.rs"]
 mod record;
 #[cfg(feature = "trace")]
 pub mod report;
