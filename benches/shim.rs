@@ -61,7 +61,8 @@ macro_rules! loads {
                                 random ^= random << 13;
                                 random ^= random >> 7;
                                 random ^= random << 17;
-                                let (a, b) = (random as usize % 1_000, (random >> 32) as usize % 1_000);
+                                let (a, b) =
+                                    (random as usize % 1_000, (random >> 32) as usize % 1_000);
                                 if a == b {
                                     continue;
                                 }
@@ -165,7 +166,12 @@ macro_rules! plain_block {
 use plain_block as plain;
 
 loads!(with_std, std::sync, std::thread, super::plain);
-loads!(with_aerodrome, aerodrome::sync, aerodrome::thread, aerodrome::atomic_block);
+loads!(
+    with_aerodrome,
+    aerodrome::sync,
+    aerodrome::thread,
+    aerodrome::atomic_block
+);
 
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
@@ -180,21 +186,74 @@ fn time(load: impl FnOnce()) -> Duration {
 
 fn main() {
     let loads: [(&str, f64, fn(), fn()); 9] = [
-        ("uncontended lock in a transaction", 1.6, with_std::uncontended_lock, with_aerodrome::uncontended_lock),
-        ("four threads, a lock each", 3.0, with_std::own_locks, with_aerodrome::own_locks),
-        ("four threads, one lock", 3.0, with_std::contended_lock, with_aerodrome::contended_lock),
-        ("bank, two locks a transfer", 3.0, with_std::bank, with_aerodrome::bank),
-        ("RwLock, 90% reads", 3.0, with_std::mostly_reads, with_aerodrome::mostly_reads),
-        ("contended fetch_add", 5.0, with_std::contended_fetch_add, with_aerodrome::contended_fetch_add),
-        ("repeated atomic loads", 10.0, with_std::repeated_loads, with_aerodrome::repeated_loads),
-        ("spawn and join", 1.3, with_std::spawn_and_join, with_aerodrome::spawn_and_join),
-        ("channel ping-pong", 1.3, with_std::ping_pong, with_aerodrome::ping_pong),
+        (
+            "uncontended lock in a transaction",
+            1.6,
+            with_std::uncontended_lock,
+            with_aerodrome::uncontended_lock,
+        ),
+        (
+            "four threads, a lock each",
+            3.0,
+            with_std::own_locks,
+            with_aerodrome::own_locks,
+        ),
+        (
+            "four threads, one lock",
+            3.0,
+            with_std::contended_lock,
+            with_aerodrome::contended_lock,
+        ),
+        (
+            "bank, two locks a transfer",
+            3.0,
+            with_std::bank,
+            with_aerodrome::bank,
+        ),
+        (
+            "RwLock, 90% reads",
+            3.0,
+            with_std::mostly_reads,
+            with_aerodrome::mostly_reads,
+        ),
+        (
+            "contended fetch_add",
+            5.0,
+            with_std::contended_fetch_add,
+            with_aerodrome::contended_fetch_add,
+        ),
+        (
+            "repeated atomic loads",
+            10.0,
+            with_std::repeated_loads,
+            with_aerodrome::repeated_loads,
+        ),
+        (
+            "spawn and join",
+            1.3,
+            with_std::spawn_and_join,
+            with_aerodrome::spawn_and_join,
+        ),
+        (
+            "channel ping-pong",
+            1.3,
+            with_std::ping_pong,
+            with_aerodrome::ping_pong,
+        ),
     ];
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let rounds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(15);
-    let words: Vec<_> =
-        arguments.iter().filter(|argument| !argument.starts_with('-') && argument.parse::<usize>().is_err()).collect();
-    println!("{:<36} {:>10} {:>10} {:>7} {:>7}", "load", "std", "aerodrome", "ratio", "target");
+    let rounds = arguments
+        .iter()
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(15);
+    let words: Vec<_> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with('-') && argument.parse::<usize>().is_err())
+        .collect();
+    println!(
+        "{:<36} {:>10} {:>10} {:>7} {:>7}",
+        "load", "std", "aerodrome", "ratio", "target"
+    );
     for (name, target, plain, checked) in loads {
         if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {
             continue;
@@ -204,7 +263,11 @@ fn main() {
             plains.push(time(plain));
             checkeds.push(time(|| {
                 let outcome = aerodrome::check(checked);
-                assert!(outcome.is_serializable(), "{name}: {:?}", outcome.violations);
+                assert!(
+                    outcome.is_serializable(),
+                    "{name}: {:?}",
+                    outcome.violations
+                );
             }));
         }
         let (plain, checked) = (median(plains), median(checkeds));

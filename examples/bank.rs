@@ -5,7 +5,7 @@
 //! cargo run --example bank --features check -- fixed   # one critical section: silent
 //! ```
 
-use aerodrome::sync::{Arc, Barrier, Mutex};
+use aerodrome::sync::{Arc, Mutex};
 use aerodrome::thread;
 
 struct Account {
@@ -38,8 +38,12 @@ impl Account {
 }
 
 fn main() {
-    let fixed = std::env::args().nth(1).is_some_and(|argument| argument == "fixed");
-    let account = Arc::new(Account { balance: Mutex::new(100) });
+    let fixed = std::env::args()
+        .nth(1)
+        .is_some_and(|argument| argument == "fixed");
+    let account = Arc::new(Account {
+        balance: Mutex::new(100),
+    });
     aerodrome::name(&account.balance, "balance");
 
     // Both cashiers look before either takes. std's barrier, because the program under test has none.
@@ -48,9 +52,16 @@ fn main() {
         let (account, both_looked) = (account.clone(), both_looked.clone());
         let withdraw = move || {
             let meet = || drop(both_looked.wait());
-            if fixed { account.withdraw_fixed(40, meet) } else { account.withdraw(40, meet) }
+            if fixed {
+                account.withdraw_fixed(40, meet)
+            } else {
+                account.withdraw(40, meet)
+            }
         };
-        thread::Builder::new().name(name.into()).spawn(withdraw).unwrap()
+        thread::Builder::new()
+            .name(name.into())
+            .spawn(withdraw)
+            .unwrap()
     });
     for cashier in cashiers {
         assert!(cashier.join().unwrap());

@@ -28,12 +28,19 @@ impl Cache {
 
     #[aerodrome::atomic]
     fn get_fixed(&self, key: &'static str, make: impl FnOnce() -> String) -> String {
-        self.pages.write().unwrap().entry(key).or_insert_with(make).clone()
+        self.pages
+            .write()
+            .unwrap()
+            .entry(key)
+            .or_insert_with(make)
+            .clone()
     }
 }
 
 fn main() {
-    let fixed = std::env::args().nth(1).is_some_and(|argument| argument == "fixed");
+    let fixed = std::env::args()
+        .nth(1)
+        .is_some_and(|argument| argument == "fixed");
     let cache = Cache::default();
     aerodrome::name(&cache.pages, "pages");
 
@@ -49,7 +56,10 @@ fn main() {
                     format!("rendered for {name}")
                 }),
             };
-            thread::Builder::new().name(name.into()).spawn_scoped(s, visit).unwrap();
+            thread::Builder::new()
+                .name(name.into())
+                .spawn_scoped(s, visit)
+                .unwrap();
         }
     });
     println!("{:?}", cache.pages.read().unwrap());

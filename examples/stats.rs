@@ -45,7 +45,9 @@ impl Stats {
 }
 
 fn main() {
-    let fixed = std::env::args().nth(1).is_some_and(|argument| argument == "fixed");
+    let fixed = std::env::args()
+        .nth(1)
+        .is_some_and(|argument| argument == "fixed");
     let stats = Stats::default();
     let add = if fixed { Stats::add_fixed } else { Stats::add };
     add(&stats, 10);
@@ -62,7 +64,11 @@ fn main() {
             begun.wait();
             added.wait();
         };
-        if fixed { stats.mean_fixed(meanwhile) } else { stats.mean(meanwhile) }
+        if fixed {
+            stats.mean_fixed(meanwhile)
+        } else {
+            stats.mean(meanwhile)
+        }
     });
     println!("the mean is {mean}");
 }

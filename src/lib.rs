@@ -15,7 +15,10 @@ mod name;
 pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", not(loom)))]
+mod record;
+#[cfg(all(test, feature = "check", loom))]
+#[path = "record/loom.rs"]
 mod record;
 #[cfg(feature = "trace")]
 pub mod report;
@@ -26,21 +29,21 @@ pub mod trace;
 pub mod watch;
 
 #[cfg(all(feature = "check", not(loom)))]
-pub use collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
-pub use hint::restart;
-pub use mark::{atomic, not_atomic, test};
+pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
+pub use self::hint::restart;
+pub use self::mark::{atomic, not_atomic, test};
 #[cfg(all(feature = "check", not(loom)))]
-pub use name::Tracked;
-pub use name::name;
+pub use self::name::Tracked;
+pub use self::name::name;
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(feature = "check")]
+    #[cfg(all(feature = "check", not(loom)))]
     pub use crate::collect::run_test;
     pub use crate::mark::ExitCode;
-    #[cfg(not(feature = "check"))]
+    #[cfg(not(all(feature = "check", not(loom))))]
     pub use crate::mark::run_test;
-    #[cfg(feature = "check")]
+    #[cfg(all(feature = "check", not(loom)))]
     pub use crate::mark::{Block, Transaction, begin, depth, outermost};
 }

@@ -1,1 +1,287 @@
 //! Variables that properties speak of.
+//!
+//! A [`Watched`] is an atomic integer or `bool` with a name. With the feature `check` every write is recorded with its value, so
+//! that a property of the [lattice](https://docs.rs/aerodrome/latest/aerodrome/lattice) can be checked on every run that is
+//! consistent with the observed one. Without it, it is the atomic and nothing else: no name, no record.
+//!
+//! ```
+//! use aerodrome::watch::Watched;
+//!
+//! static RADIO: Watched<bool> = Watched::<bool>::new("radio", true);
+//! static ALTITUDE: Watched<i32> = Watched::<i32>::new("altitude", 3_000);
+//!
+//! if RADIO.get() {
+//!     ALTITUDE.fetch_sub(500);
+//! }
+//! assert_eq!(ALTITUDE.get(), 2_500);
+//! ```
+//!
+//! All operations are sequentially consistent. Values are recorded as `i64`.
+
+use std::fmt;
+use std::sync::atomic::{self, Ordering};
+
+#[cfg(all(feature = "check", not(loom)))]
+mod checked;
+#[cfg(not(all(feature = "check", not(loom))))]
+mod plain;
+#[cfg(all(feature = "check", not(loom)))]
+mod property;
+
+#[cfg(all(feature = "check", not(loom)))]
+use checked::{Did, Track};
+#[cfg(not(all(feature = "check", not(loom))))]
+use plain::{Did, Track};
+
+#[cfg(not(all(feature = "check", not(loom))))]
+pub use plain::{PropertyGuard, property};
+#[cfg(all(feature = "check", not(loom)))]
+pub use property::{PropertyGuard, property};
+
+/// Checks a property of [`Watched`](crate::watch::Watched) variables, from here to the end of the block it stands in, on every run that is
+/// consistent with the one that is observed. Without the feature `check` it does nothing.
+///
+/// Threads count that the current thread's family has; join them before the block ends.
+///
+/// ```
+/// use aerodrome::{thread, watch::Watched};
+///
+/// static OPEN: Watched<i32> = Watched::<i32>::new("open", 0);
+///
+/// aerodrome::property!("open >= 0 && open <= 2");
+/// thread::scope(|s| {
+///     s.spawn(|| OPEN.fetch_add(1));
+///     s.spawn(|| OPEN.fetch_add(1));
+/// });
+/// ```
+///
+/// # Panics
+///
+/// Where the property is malformed, at once; at the end of the block where a consistent run breaks the property, or where it names a
+/// variable that does not exist.
+#[macro_export]
+macro_rules! property {
+    ($text:expr) => {
+        let _property = $crate::watch::property($text);
+    };
+}
+
+mod sealed {
+    /// A type that can be watched, and the atomic that holds it.
+    pub trait Value: Copy + Eq + std::fmt::Debug + 'static {
+        type Atomic: std::fmt::Debug;
+
+        fn load(atomic: &Self::Atomic) -> Self;
+        fn into_inner(atomic: Self::Atomic) -> Self;
+    }
+}
+
+/// What can be watched: the integers of at most 64 bits, and `bool`.
+pub trait Value: sealed::Value {}
+
+/// An atomic variable with a name, for properties to speak of; see [the module's page](self).
+pub struct Watched<T: Value> {
+    track: Track,
+    value: T::Atomic,
+}
+
+/// What every watched type has. `$record` turns a value into the `i64` that is recorded, where it fits.
+macro_rules! watched {
+    ($($T:ident $Atomic:ident $record:expr;)*) => {$(
+        impl sealed::Value for $T {
+            type Atomic = atomic::$Atomic;
+
+            #[inline]
+            fn load(atomic: &Self::Atomic) -> Self {
+                atomic.load(Ordering::SeqCst)
+            }
+
+            fn into_inner(atomic: Self::Atomic) -> Self {
+                atomic.into_inner()
+            }
+        }
+
+        impl Value for $T {}
+
+        impl Watched<$T> {
+            /// A variable with this name, by which properties know it, and this value to begin with.
+            #[inline]
+            #[must_use]
+            #[track_caller]
+            pub const fn new(name: &'static str, value: $T) -> Self {
+                Self { track: Track::new(name, std::any::type_name::<Self>), value: atomic::$Atomic::new(value) }
+            }
+
+            /// The value.
+            #[inline]
+            #[track_caller]
+            pub fn get(&self) -> $T {
+                self.track.read(|| self.value.load(Ordering::SeqCst), || self.recorded())
+            }
+
+            /// Stores a value.
+            ///
+            /// # Panics
+            ///
+            /// Where the value does not fit `i64`, in the build with the feature `check`; so do all other operations.
+            #[inline]
+            #[track_caller]
+            pub fn set(&self, value: $T) {
+                self.change(Did::Write, |atomic| atomic.store(value, Ordering::SeqCst));
+            }
+
+            /// Stores a value and returns the one before.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $T) -> $T {
+                self.change(Did::ReadWrite, |atomic| atomic.swap(value, Ordering::SeqCst))
+            }
+
+            /// Stores `new` where the value is `current`. Returns the value before, as an error where nothing was stored.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(&self, current: $T, new: $T) -> Result<$T, $T> {
+                self.track.write(
+                    || self.recorded(),
+                    || match self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst) {
+                        Ok(before) => (Ok(before), Did::ReadWrite),
+                        Err(before) => (Err(before), Did::Read),
+                    },
+                )
+            }
+
+            /// Stores what `f` makes of the value, or nothing where `f` returns nothing. Returns the value before, as an error
+            /// where nothing was stored. `f` may be called several times.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update(&self, mut f: impl FnMut($T) -> Option<$T>) -> Result<$T, $T> {
+                let mut current = self.get();
+                loop {
+                    let Some(new) = f(current) else { return Err(current) };
+                    match self.compare_exchange(current, new) {
+                        Ok(before) => return Ok(before),
+                        Err(other) => current = other,
+                    }
+                }
+            }
+
+            /// The value as it is recorded; as text where it does not fit.
+            fn recorded(&self) -> Result<i64, String> {
+                let value = self.value.load(Ordering::SeqCst);
+                let record: fn($T) -> Option<i64> = $record;
+                record(value).ok_or_else(|| value.to_string())
+            }
+
+            #[inline]
+            #[track_caller]
+            fn change<R>(&self, did: Did, operation: impl FnOnce(&atomic::$Atomic) -> R) -> R {
+                self.track.write(|| self.recorded(), || (operation(&self.value), did))
+            }
+        }
+    )*};
+}
+
+/// What only some types have: methods of the atomic of the same name.
+macro_rules! operations {
+    ($($T:ident)* : $($name:ident $did:ident $doc:literal;)*) => {
+        operations!(@ [$($T)*] [$($name $did $doc;)*]);
+    };
+    (@ [$($T:ident)*] $operations:tt) => {$( operations!(@@ $T $operations); )*};
+    (@@ $T:ident [$($name:ident $did:ident $doc:literal;)*]) => {
+        impl Watched<$T> {$(
+            #[doc = $doc]
+            #[doc = " Returns the value before."]
+            #[inline]
+            #[track_caller]
+            pub fn $name(&self, value: $T) -> $T {
+                self.change(Did::$did, |atomic| atomic.$name(value, Ordering::SeqCst))
+            }
+        )*}
+    };
+}
+
+watched! {
+    bool AtomicBool |value| Some(i64::from(value));
+    i8 AtomicI8 |value| Some(i64::from(value));
+    i16 AtomicI16 |value| Some(i64::from(value));
+    i32 AtomicI32 |value| Some(i64::from(value));
+    i64 AtomicI64 Some;
+    isize AtomicIsize |value| i64::try_from(value).ok();
+    u8 AtomicU8 |value| Some(i64::from(value));
+    u16 AtomicU16 |value| Some(i64::from(value));
+    u32 AtomicU32 |value| Some(i64::from(value));
+    u64 AtomicU64 |value| i64::try_from(value).ok();
+    usize AtomicUsize |value| i64::try_from(value).ok();
+}
+
+operations! {
+    i8 i16 i32 i64 isize u8 u16 u32 u64 usize:
+    fetch_add Add "Adds, wrapping around on overflow.";
+    fetch_sub Sub "Subtracts, wrapping around on overflow.";
+    fetch_max Max "Stores the larger one of the two.";
+    fetch_min Min "Stores the smaller one of the two.";
+}
+
+operations! {
+    bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize:
+    fetch_and And "Bitwise \"and\".";
+    fetch_or Or "Bitwise \"or\".";
+    fetch_xor Xor "Bitwise exclusive \"or\".";
+}
+
+impl<T: Value> Watched<T> {
+    /// The value, without the variable around it.
+    pub fn into_inner(self) -> T {
+        T::into_inner(self.value)
+    }
+}
+
+impl<T: Value> fmt::Debug for Watched<T> {
+    /// The value; looking at it so is not recorded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Watched")
+            .field(&T::load(&self.value))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_those_of_an_atomic() {
+        let number = Watched::<u8>::new("number", 250);
+        assert_eq!(number.fetch_add(10), 250);
+        assert_eq!(number.get(), 4);
+        assert_eq!(number.fetch_sub(5), 4);
+        assert_eq!(number.fetch_max(7), 255);
+        assert_eq!(number.fetch_min(7), 255);
+        assert_eq!(number.swap(0b1100), 7);
+        assert_eq!(number.fetch_and(0b0110), 0b1100);
+        assert_eq!(number.fetch_or(0b0001), 0b0100);
+        assert_eq!(number.fetch_xor(0b0101), 0b0101);
+        assert_eq!(number.compare_exchange(0, 9), Ok(0));
+        assert_eq!(number.compare_exchange(0, 8), Err(9));
+        assert_eq!(number.fetch_update(|value| value.checked_mul(2)), Ok(9));
+        assert_eq!(number.fetch_update(|value| value.checked_mul(200)), Err(18));
+        number.set(3);
+        assert_eq!(format!("{number:?}"), "Watched(3)");
+        assert_eq!(number.into_inner(), 3);
+    }
+
+    #[test]
+    fn truth_values_can_be_watched() {
+        static RADIO: Watched<bool> = Watched::<bool>::new("radio", true);
+        assert!(RADIO.fetch_and(false));
+        assert!(!RADIO.swap(true));
+        assert!(RADIO.get());
+    }
+
+    #[test]
+    #[cfg(not(feature = "check"))]
+    fn without_the_check_it_is_no_larger_than_the_atomic() {
+        assert_eq!(size_of::<Watched<u64>>(), size_of::<u64>());
+        assert_eq!(size_of::<Watched<bool>>(), size_of::<bool>());
+    }
+}

@@ -4,9 +4,9 @@
 
 mod common;
 
-use aerodrome::check::{Engine, Exact};
-use aerodrome::trace::Event;
-use common::{Mix, Oracle, check, for_random_traces};
+use aerodrome::check::{Aerodrome, Engine, EngineKind, Exact, Velodrome};
+use aerodrome::trace::{Event, Op};
+use common::{Mix, Oracle, check, closed, event, for_random_traces};
 
 const PAPER: Mix = Mix {
     events: 40,
@@ -74,4 +74,122 @@ fn random_traces_are_of_both_sorts() {
         "{}",
         violations(EXTENDED)
     );
+}
+
+#[test]
+fn velodrome_finds_the_first_cycle_of_the_papers_traces_at_its_event() {
+    for_random_traces(0..20_000, PAPER, |events| {
+        is_exact(&mut Velodrome::new(), events)
+    });
+}
+
+#[test]
+fn velodrome_finds_the_first_cycle_of_any_trace_at_its_event() {
+    for_random_traces(200_000..230_000, EXTENDED, |events| {
+        is_exact(&mut Velodrome::new(), events)
+    });
+}
+
+/// The engine finds a violation by the end of the trace if there is one, and not before the oracle; what it blames is a
+/// transaction of the trace that is open, or just ends.
+fn has_the_verdict(engine: &mut dyn Engine, events: &[Event]) -> Result<(), String> {
+    let events = closed(events);
+    let oracle = Oracle::new(&events);
+    let mut first = None;
+    for (event, position) in events.iter().zip(1..) {
+        if let Some(violation) = engine.step(*event, position) {
+            first = first.or(Some(position));
+            check(violation.event == position, || {
+                "the position of the closing event is wrong".into()
+            })?;
+            let blamed = &violation.transactions[violation.blame];
+            let begin = blamed
+                .begin
+                .and_then(|begin| events.get(begin as usize - 1));
+            check(
+                begin.is_some_and(|event| {
+                    (event.op, event.strand, event.site) == (Op::Begin, blamed.strand, blamed.site)
+                        && Some(event.block()) == blamed.block
+                }),
+                || format!("blames {blamed:?}"),
+            )?;
+        }
+    }
+    check(
+        first.is_some() == oracle.first.is_some() && first >= oracle.first,
+        || format!("the oracle says {:?}, the engine {first:?}", oracle.first),
+    )
+}
+
+#[test]
+fn aerodrome_has_the_verdict_on_the_papers_traces_once_their_transactions_are_closed() {
+    for_random_traces(0..20_000, PAPER, |events| {
+        has_the_verdict(&mut Aerodrome::new(), events)
+    });
+}
+
+#[test]
+fn aerodrome_has_the_verdict_on_any_trace_once_its_transactions_are_closed() {
+    for_random_traces(300_000..330_000, EXTENDED, |events| {
+        has_the_verdict(&mut Aerodrome::new(), events)
+    });
+}
+
+/// The first violation of each engine, in the order of [`EngineKind::ALL`].
+fn firsts(trace: &[Event]) -> Vec<Option<u64>> {
+    let first = |kind: &EngineKind| {
+        let mut engine = kind.engine();
+        trace
+            .iter()
+            .zip(1..)
+            .find_map(|(event, position)| engine.step(*event, position))
+            .map(|found| found.event)
+    };
+    EngineKind::ALL.iter().map(first).collect()
+}
+
+#[test]
+fn an_order_inherited_from_before_the_transaction_counts() {
+    let trace = [
+        event(0, Op::Begin, 900),
+        event(0, Op::Write, 1),
+        event(1, Op::Read, 1),
+        event(1, Op::Begin, 900),
+        event(1, Op::Write, 2),
+        event(1, Op::End, 900),
+        event(0, Op::Read, 2),
+    ];
+    assert_eq!(firsts(&trace), [Some(7); 3]);
+}
+
+#[test]
+fn a_grandchild_of_an_open_transaction_comes_after_it() {
+    let trace = [
+        event(0, Op::Begin, 900),
+        event(0, Op::Fork, 3),
+        event(3, Op::Fork, 4),
+        event(4, Op::Begin, 900),
+        event(4, Op::Write, 1),
+        event(4, Op::End, 900),
+        event(0, Op::Read, 1),
+    ];
+    assert_eq!(firsts(&trace), [Some(7); 3]);
+}
+
+#[test]
+fn a_strand_that_did_nothing_may_be_forked_and_joined_in_a_transaction() {
+    let idle = [
+        event(0, Op::Begin, 900),
+        event(0, Op::Fork, 3),
+        event(0, Op::Join, 3),
+        event(0, Op::End, 900),
+    ];
+    assert_eq!(firsts(&idle), [None; 3]);
+    let busy = [
+        event(0, Op::Begin, 900),
+        event(0, Op::Fork, 3),
+        event(3, Op::Read, 1),
+        event(0, Op::Join, 3),
+    ];
+    assert_eq!(firsts(&busy), [Some(4); 3]);
 }

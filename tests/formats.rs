@@ -134,7 +134,7 @@ fn csv_has_a_column_a_thread() {
 #[test]
 fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor upd.max upd.min \
-                 upd.send signal await send recv retire retire.lock split restart val";
+                 upd.send signal await send recv retire retire.lock split restart quit val";
     let long = "x".repeat(5000);
     let cases = [
         (
@@ -633,7 +633,7 @@ fn line() -> impl Strategy<Value = String> {
         5 => (plain, name()).prop_map(|(op, name)| format!("{op}({name})")),
         2 => (more, name()).prop_map(|(op, name)| format!("{op}({name})")),
         1 => (prop::sample::select(vec!["begin", "end"]), name()).prop_map(|(op, name)| format!("{op}({name})")),
-        1 => prop::sample::select(vec!["begin", "end", "split", "restart"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["begin", "end", "split", "restart", "quit"]).prop_map(str::to_owned),
     ];
     let site = prop_oneof![
         "0|[1-9][0-9]{0,12}",

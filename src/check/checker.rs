@@ -60,11 +60,13 @@ pub struct Checker {
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
+    scope: u32,
 }
 
 /// What makes two violations the same to a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
+    scope: u32,
     block: Option<BlockId>,
     entry: SiteId,
     exit: SiteId,
@@ -94,7 +96,20 @@ impl Checker {
             ready: VecDeque::new(),
             known: HashMap::new(),
             counts: Vec::new(),
+            scope: 0,
         }
+    }
+
+    /// What comes next is of this scope. Violations are repeats of one another within a scope only: two tests that run in one
+    /// process fail each for itself.
+    #[inline]
+    pub fn enter_scope(&mut self, scope: u32) {
+        self.scope = scope;
+    }
+
+    /// Forgets which violations a scope has had.
+    pub fn forget_scope(&mut self, scope: u32) {
+        self.known.retain(|key, _| key.scope != scope);
     }
 
     /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the trace's events from 1.
@@ -178,7 +193,10 @@ impl Checker {
                     .filter(|&transaction| self.is_unwritten(transaction))
                     .collect(),
             };
-            let key = key(&violation, event, names);
+            let key = Key {
+                scope: self.scope,
+                ..key(&violation, event, names)
+            };
             match self
                 .held
                 .iter_mut()
@@ -244,6 +262,7 @@ fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Ke
         }
     }
     Key {
+        scope: 0,
         block: violation.transactions[violation.blame].block,
         entry: closing.map_or(event.site, |at| violation.edges[at].to.site),
         exit: violation

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Engine, Exact, Violation};
+use super::{Aerodrome, Engine, Exact, Velodrome, Violation};
 use crate::trace::Event;
 
 macro_rules! engines {
@@ -69,6 +69,10 @@ engines! {
     /// [`Exact`].
     #[default]
     Exact = "exact",
+    /// [`Aerodrome`].
+    Aerodrome = "aerodrome",
+    /// [`Velodrome`].
+    Velodrome = "velodrome",
 }
 
 impl fmt::Display for EngineKind {

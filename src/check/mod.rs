@@ -2,17 +2,22 @@
 //!
 //! Three engines behind one trait, which takes events one by one and may answer with a violation.
 
+pub mod aerodrome;
 mod checker;
 mod cycle;
 pub mod exact;
 mod kind;
 mod semantics;
+mod vector_clock;
+pub mod velodrome;
 
+pub use aerodrome::Aerodrome;
 pub use checker::Checker;
 pub use exact::Exact;
 use kind::AnyEngine;
 pub use kind::{EngineKind, UnknownEngine};
 pub use semantics::Lowering;
+pub use velodrome::Velodrome;
 
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
@@ -78,4 +83,12 @@ pub struct Access {
     pub object: Option<ObjectId>,
     /// Where.
     pub site: SiteId,
+}
+
+/// The entry of a dense number, in a table that grows to hold it.
+fn at<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
+    if number as usize >= table.len() {
+        table.resize_with(number as usize + 1, T::default);
+    }
+    &mut table[number as usize]
 }

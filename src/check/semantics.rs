@@ -50,6 +50,8 @@ struct Strand {
     shared: Vec<ObjectId>,
     /// What is to be known of a strand while it works for another.
     work: Option<Box<Work>>,
+    /// The strand has worked for a transaction of this strand and block, which is over: a join by anyone else comes after that.
+    worked: Option<(StrandId, BlockId)>,
 }
 
 #[derive(Debug)]
@@ -60,6 +62,8 @@ struct Work {
     held: Vec<Event>,
     /// What the strand's next write stores: other events of the transaction may come between.
     value: Option<Event>,
+    /// The strand is over.
+    exited: bool,
 }
 
 impl Lowering {
@@ -104,7 +108,9 @@ impl Lowering {
                         self.strand(event.strand).block = None;
                         emit(event);
                     }
-                    Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
+                    Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
+                        self.lower_rare(event, emit);
+                    }
                     Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
                         self.share(event, emit);
                     }
@@ -178,6 +184,7 @@ impl Lowering {
                             site: event.site,
                             held: Vec::new(),
                             value: None,
+                            exited: false,
                         }));
                     }
                     None => emit(event),
@@ -190,29 +197,32 @@ impl Lowering {
                     return;
                 }
                 if let Some(other) = works_for {
-                    // The joiner comes after all that the joined strand has done for another's transaction so far. An empty
-                    // block of the joined strand carries that order.
-                    let (block, _) = self
-                        .strand(other)
-                        .block
-                        .unwrap_or((BlockId(0), SiteId::NONE));
                     self.release_worker(other, event.other(), emit);
-                    let nothing = |op| Event {
-                        strand: event.other(),
-                        target: block.0,
-                        site: event.site,
-                        op,
-                    };
-                    if self.strand(event.other()).block.is_none() {
-                        emit(nothing(Op::Begin));
-                        emit(nothing(Op::End));
-                    }
+                }
+                if self
+                    .strand(event.other())
+                    .worked
+                    .is_some_and(|(owner, _)| owner != event.strand)
+                {
+                    self.carry_order(event.other(), emit);
                 }
                 if let Some(owner) = transaction {
                     self.split(owner, event.site, emit);
                 }
                 emit(event);
                 self.over(event.other(), emit);
+            }
+            Op::Exit => {
+                self.dismiss(event.strand, emit);
+                if let Some((block, _)) = self.strand(event.strand).block.take() {
+                    emit(Event {
+                        target: block.0,
+                        op: Op::End,
+                        ..event
+                    });
+                }
+                self.carry_order(event.strand, emit);
+                emit(event);
             }
             _ => unreachable!("handled by the callers"),
         }
@@ -234,7 +244,11 @@ impl Lowering {
             Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
             Op::Value => work.value = Some(own),
             // The end of a worker is not the end of whom it works for.
-            Op::Exit => {}
+            Op::Exit => {
+                work.exited = true;
+                work.value = None;
+                strand.block = None;
+            }
             op => {
                 match op {
                     Op::Acquire | Op::AcquireShared => work.held.push(event),
@@ -338,6 +352,20 @@ impl Lowering {
             site: work.site,
             op: Op::Fork,
         });
+        let transaction = self
+            .strand(owner)
+            .block
+            .map_or(BlockId(0), |(block, _)| block);
+        self.strand(worker).worked = Some((owner, transaction));
+        if work.exited {
+            self.carry_order(worker, emit);
+            emit(Event {
+                strand: worker,
+                target: 0,
+                site: work.site,
+                op: Op::Exit,
+            });
+        }
         if let Some((block, site)) = block {
             emit(Event {
                 strand: worker,
@@ -354,6 +382,24 @@ impl Lowering {
                 strand: worker,
                 ..value
             });
+        }
+    }
+
+    /// A join comes after what the strand has done for another's transaction, but those events are not its own any more. An
+    /// empty block of the strand carries that order.
+    fn carry_order(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
+        let it = self.strand(strand);
+        if let Some((_, block)) = it.worked.take()
+            && it.block.is_none()
+        {
+            for op in [Op::Begin, Op::End] {
+                emit(Event {
+                    strand,
+                    target: block.0,
+                    site: SiteId::NONE,
+                    op,
+                });
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! `aerodrome check`: is the trace conflict serializable?
 
-use std::fmt::Write as _;
+use std::io;
 use std::ops::ControlFlow;
 
 use lexopt::{Arg, Parser};
@@ -8,9 +8,13 @@ use serde::Serialize;
 
 use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print};
-use crate::check::{Checker, EngineKind, Violation};
-use crate::trace::{Names, Op, Semantics, SiteId, SiteInfo, object_name, op_name};
+use super::{Failure, Verdict, files, format, open, print, semantics};
+use crate::check::{Checker, EngineKind};
+use crate::report::source::Workspace;
+use crate::report::text::{self, Style};
+use crate::report::window::Window;
+use crate::report::{Extras, Report};
+use crate::trace::{Format, Semantics};
 
 const HELP: &str = "\
 Says whether a serial order of the transactions explains the trace, and shows the cycle where there is none.
@@ -31,260 +35,175 @@ Options:
 Exit code: 0 serializable, 1 a violation, 2 the input or the usage is wrong.
 ";
 
+/// How a trace is checked.
 #[derive(Default)]
-struct Options {
+pub(super) struct Options {
     engine: EngineKind,
     semantics: Option<Semantics>,
     not_atomic: Option<NotAtomic>,
+    format: Option<Format>,
     all: bool,
-    json: bool,
+    /// What is kept of the trace for the reports, and how many events of it go into the first of them.
+    pub(super) window: Option<(Window, usize)>,
+}
+
+/// What the check of a trace found.
+pub(super) struct Checked {
+    /// How many events were read.
+    pub(super) events: u64,
+    /// The violations.
+    pub(super) reports: Vec<Report>,
 }
 
 #[derive(Serialize)]
 struct Answer<'a> {
     verdict: &'static str,
     events: u64,
-    violations: &'a [Found],
+    violations: &'a [Report],
 }
 
-/// A violation with its numbers resolved, as numbers are given to others later.
-#[derive(Serialize)]
-struct Found {
-    event: u64,
-    /// An index into the transactions.
-    blame: usize,
-    transactions: Vec<Transaction>,
-    edges: Vec<Edge>,
-    /// How often it came up again.
-    repeats: u64,
-}
+impl Options {
+    /// The defaults; `all`: go on after the first violation.
+    pub(super) fn new(all: bool) -> Self {
+        Self {
+            all,
+            ..Self::default()
+        }
+    }
 
-#[derive(Serialize)]
-struct Transaction {
-    strand: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    begin: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    site: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Edge {
-    from: Access,
-    to: Access,
-}
-
-#[derive(Serialize)]
-struct Access {
-    position: u64,
-    strand: String,
-    op: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    site: Option<String>,
-}
-
-pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let mut options = Options::default();
-    let (mut given, mut forced) = (Vec::new(), None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Value(file) => given.push(file),
-            Arg::Long("engine") => {
+    /// Takes an option of the check, with its value; whether it was one.
+    pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
+        match name {
+            "engine" => {
                 let name = parser.value()?;
-                options.engine = name
+                self.engine = name
                     .to_string_lossy()
                     .parse()
                     .map_err(|error| Failure::Usage(format!("--engine: {error}")))?;
             }
-            Arg::Long("semantics") => {
-                options.semantics = Some(match parser.value()?.to_str() {
-                    Some("rust") => Semantics::Rust,
-                    Some("paper") => Semantics::Paper,
-                    _ => {
-                        return Err(Failure::Usage(
-                            "--semantics: expected rust or paper".to_owned(),
-                        ));
+            "semantics" => {
+                self.semantics = Some(semantics(&parser.value()?)?);
+            }
+            "not-atomic" => {
+                self.not_atomic = Some(NotAtomic::read(&parser.value()?.to_string_lossy())?);
+            }
+            "format" => self.format = Some(format(&parser.value()?)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether the input is said to be a trace.
+    pub(super) fn has_format(&self) -> bool {
+        self.format.is_some()
+    }
+
+    /// Checks a trace.
+    pub(super) fn check(mut self, file: &str) -> Result<Checked, Failure> {
+        let mut source = open(file, self.format)?;
+        let semantics = self.semantics.unwrap_or(source.semantics());
+        let mut checker = Checker::new(self.engine, semantics);
+        let mut reports: Vec<Report> = Vec::new();
+        let mut window = self.window.take();
+        let events = feed(
+            source.as_mut(),
+            self.not_atomic.as_mut(),
+            Progress::new(file),
+            |_, event, position, names| {
+                let Some(event) = event else {
+                    return ControlFlow::Continue(());
+                };
+                if let Some((window, _)) = &mut window {
+                    window.push(event, position);
+                }
+                if let Some(violation) = checker.step(event, position, names) {
+                    let extras = extras(&window, reports.len());
+                    reports.push(Report::new(&violation, names, &extras));
+                    if !self.all {
+                        return ControlFlow::Break(());
                     }
-                });
-            }
-            Arg::Long("not-atomic") => {
-                options.not_atomic = Some(NotAtomic::read(&parser.value()?.to_string_lossy())?);
-            }
+                }
+                ControlFlow::Continue(())
+            },
+        )?;
+        while self.all || reports.is_empty() {
+            let Some(violation) = checker.finish() else {
+                break;
+            };
+            let extras = extras(&window, reports.len());
+            reports.push(Report::new(&violation, source.names(), &extras));
+        }
+        for (report, count) in reports.iter_mut().zip(checker.counts()) {
+            report.repeats = count.saturating_sub(1);
+        }
+        let workspace = Workspace::find();
+        let reports = reports
+            .into_iter()
+            .map(|report| report.with_sources(&workspace))
+            .collect();
+        Ok(Checked { events, reports })
+    }
+}
+
+/// The first report has the most events of the window, so that many of them stay readable as a file.
+fn extras(window: &Option<(Window, usize)>, reports: usize) -> Extras<'_> {
+    const AT_LEAST: usize = 1_000;
+    Extras {
+        window: window.as_ref().map(|(window, _)| window),
+        events: window
+            .as_ref()
+            .map_or(0, |(_, events)| (events / (reports + 1)).max(AT_LEAST)),
+        ..Extras::default()
+    }
+}
+
+pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
+    let mut options = Options::new(false);
+    let (mut given, mut json) = (Vec::new(), false);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Value(file) => given.push(file),
             Arg::Long("all") => options.all = true,
-            Arg::Long("json") => options.json = true,
-            Arg::Long("format") => forced = Some(format(&parser.value()?)?),
+            Arg::Long("json") => json = true,
             Arg::Long("help") | Arg::Short('h') => return print(HELP),
+            Arg::Long(name) => {
+                let name = name.to_owned();
+                if !options.take(&name, &mut parser)? {
+                    return Err(Arg::Long(&name).unexpected().into());
+                }
+            }
             _ => return Err(arg.unexpected().into()),
         }
     }
     let [file] = files(given, ["FILE"])?;
-    let mut source = open(&file, forced)?;
-    let mut checker = Checker::new(
-        options.engine,
-        options.semantics.unwrap_or(source.semantics()),
-    );
-    let mut found = Vec::new();
-    let events = feed(
-        source.as_mut(),
-        options.not_atomic.as_mut(),
-        Progress::new(&file),
-        |_, event, position, names| {
-            if let Some(event) = event
-                && let Some(violation) = checker.step(event, position, names)
-            {
-                found.push(Found::new(&violation, names));
-                if !options.all {
-                    return ControlFlow::Break(());
-                }
-            }
-            ControlFlow::Continue(())
-        },
-    )?;
-    while options.all || found.is_empty() {
-        let Some(violation) = checker.finish() else {
-            break;
-        };
-        found.push(Found::new(&violation, source.names()));
-    }
-    for (found, count) in found.iter_mut().zip(checker.counts()) {
-        found.repeats = count.saturating_sub(1);
-    }
-    let verdict = if found.is_empty() {
-        Verdict::Clean
-    } else {
-        Verdict::Violation
+    let Checked { events, reports } = options.check(&file)?;
+    let (verdict, word) = match reports.is_empty() {
+        true => (Verdict::Clean, "serializable"),
+        false => (Verdict::Violation, "violation"),
     };
-    let word = if found.is_empty() {
-        "serializable"
-    } else {
-        "violation"
-    };
-    print(&if options.json {
+    print(&if json {
         super::json(&Answer {
             verdict: word,
             events,
-            violations: &found,
+            violations: &reports,
         })
     } else {
-        text(events, &found)
+        tell(events, &reports)
     })?;
     Ok(verdict)
 }
 
-impl Found {
-    fn new(violation: &Violation, names: &dyn Names) -> Self {
-        let transactions = violation
-            .transactions
-            .iter()
-            .map(|transaction| Transaction {
-                strand: names.strand(transaction.strand).name,
-                block: transaction.block.map(|block| names.block(block).name),
-                begin: transaction.begin,
-                site: site(transaction.site, names),
-            });
-        let access = |access: &crate::check::Access| Access {
-            position: access.position,
-            strand: names.strand(access.strand).name,
-            op: op_name(access.op),
-            object: access.object.map(|object| object_name(names, object)),
-            site: site(access.site, names).filter(|_| access.op != Op::Value),
-        };
-        let edges = violation.edges.iter().map(|edge| Edge {
-            from: access(&edge.from),
-            to: access(&edge.to),
-        });
-        Found {
-            event: violation.event,
-            blame: violation.blame,
-            transactions: transactions.collect(),
-            edges: edges.collect(),
-            repeats: 0,
-        }
-    }
-}
-
-fn site(id: SiteId, names: &dyn Names) -> Option<String> {
-    Some(match names.site(id)? {
-        SiteInfo::Source { file, line, column } => format!("{file}:{line}:{column}"),
-        SiteInfo::Label(label) => label,
-    })
-}
-
 /// The answer for people.
-fn text(events: u64, found: &[Found]) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    for found in found {
-        let _ = violation(&mut text, found);
-    }
-    let _ = match found.len() {
-        0 => writeln!(text, "serializable: {events} events"),
-        1 => writeln!(text, "violation: {events} events read"),
-        count => writeln!(text, "{count} violations: {events} events read"),
+fn tell(events: u64, reports: &[Report]) -> String {
+    let style = Style::detect(&io::stdout());
+    let mut text: String = reports
+        .iter()
+        .map(|report| text::render(report, &style) + "\n")
+        .collect();
+    text += &match reports.len() {
+        0 => format!("serializable: {events} events\n"),
+        1 => format!("violation: {events} events read\n"),
+        count => format!("{count} violations: {events} events read\n"),
     };
     text
-}
-
-fn violation(text: &mut String, found: &Found) -> std::fmt::Result {
-    let name = |index: usize| match found.transactions.get(index) {
-        Some(Transaction {
-            strand,
-            block: Some(block),
-            ..
-        }) if !block.is_empty() => format!("{block} of {strand}"),
-        Some(Transaction {
-            strand,
-            block: Some(_),
-            ..
-        }) => format!("a block of {strand}"),
-        Some(Transaction { strand, .. }) => format!("an event of {strand} outside any block"),
-        None => "a transaction".to_owned(),
-    };
-    writeln!(
-        text,
-        "violation at event {}: {} is not atomic",
-        found.event,
-        name(found.blame)
-    )?;
-    for (index, transaction) in found.transactions.iter().enumerate() {
-        write!(text, "  transaction {}: {}", index + 1, name(index))?;
-        if let Some(begin) = transaction.begin {
-            write!(text, ", begun at event {begin}")?;
-        }
-        if let Some(site) = &transaction.site {
-            write!(text, " at {site}")?;
-        }
-        writeln!(text)?;
-    }
-    let show = |text: &mut String, access: &Access| {
-        write!(
-            text,
-            "event {}: {} {}",
-            access.position, access.strand, access.op
-        )?;
-        if let Some(object) = &access.object {
-            write!(text, "({object})")?;
-        }
-        match &access.site {
-            Some(site) => write!(text, " at {site}"),
-            None => Ok(()),
-        }
-    };
-    for (index, edge) in found.edges.iter().enumerate() {
-        let next = (index + 1) % found.transactions.len().max(1);
-        write!(text, "  {} comes before {}: ", index + 1, next + 1)?;
-        show(text, &edge.from)?;
-        write!(text, ", then ")?;
-        show(text, &edge.to)?;
-        writeln!(text)?;
-    }
-    match found.repeats {
-        0 => writeln!(text),
-        1 => writeln!(text, "  seen once more\n"),
-        repeats => writeln!(text, "  seen {repeats} times more\n"),
-    }
 }

@@ -5,7 +5,10 @@
 mod check;
 mod convert;
 mod feed;
+mod lattice;
+mod predict;
 mod progress;
+mod report;
 mod stats;
 
 use std::ffi::OsString;
@@ -15,7 +18,7 @@ use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use crate::trace::{self, Error, Format, Source};
+use crate::trace::{self, Error, Format, Semantics, Source};
 
 const HELP: &str = "\
 aerodrome: finds atomicity bugs in traces of concurrent programs
@@ -24,8 +27,11 @@ Usage: aerodrome <COMMAND> [OPTIONS] FILE
 
 Commands:
   check    say whether a serial order of the transactions explains the trace
+  predict  say what other schedules of the same run would show
+  lattice  check a property on every run that is consistent with the trace
   stats    count what is in the trace
   convert  write the trace in another format
+  report   show reports as text, as a page, or as SARIF
 
 `aerodrome COMMAND --help` says more. FILE is a trace (.std, .csv, .aero), `-` standard input.
 Exit code: 0 all is well, 1 a violation was found, 2 the input or the usage is wrong.
@@ -43,7 +49,10 @@ enum Verdict {
 enum Failure {
     Usage(String),
     Trace(Error),
+    /// The property cannot be decided on this trace.
+    Property(String, Box<crate::lattice::Error>),
     Output(String, io::Error),
+    Report(String, crate::report::json::Error),
 }
 
 impl fmt::Display for Failure {
@@ -53,7 +62,9 @@ impl fmt::Display for Failure {
                 write!(f, "{message}\n`aerodrome --help` says how it is used")
             }
             Failure::Trace(error) => write!(f, "{error}"),
+            Failure::Property(file, error) => write!(f, "{file}: {error}"),
             Failure::Output(file, error) => write!(f, "{file}: {error}"),
+            Failure::Report(file, error) => write!(f, "{file}: {error}"),
         }
     }
 }
@@ -91,11 +102,14 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     match parser.next()? {
         Some(Arg::Value(command)) => match command.to_str() {
             Some("check") => check::run(parser),
+            Some("predict") => predict::run(parser),
+            Some("lattice") => lattice::run(parser),
             Some("stats") => stats::run(parser),
             Some("convert") => convert::run(parser),
+            Some("report") => report::run(parser),
             Some("help") => print(HELP),
             _ => Err(Failure::Usage(format!(
-                "expected a command (check, stats or convert), found `{}`",
+                "expected a command (check, predict, lattice, stats, convert or report), found `{}`",
                 command.display()
             ))),
         },
@@ -105,7 +119,7 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
         Some(arg) => Err(arg.unexpected().into()),
         None => Err(Failure::Usage(
-            "expected a command: check, stats or convert".to_owned(),
+            "expected a command: check, predict, lattice, stats, convert or report".to_owned(),
         )),
     }
 }
@@ -147,6 +161,17 @@ fn format(value: &OsString) -> Result<Format, Failure> {
         .to_string_lossy()
         .parse()
         .map_err(|message| Failure::Usage(format!("--format: {message}")))
+}
+
+fn semantics(value: &OsString) -> Result<Semantics, Failure> {
+    match value.to_str() {
+        Some("rust") => Ok(Semantics::Rust),
+        Some("paper") => Ok(Semantics::Paper),
+        _ => Err(Failure::Usage(format!(
+            "--semantics: expected rust or paper, found `{}`",
+            value.display()
+        ))),
+    }
 }
 
 fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Failure> {

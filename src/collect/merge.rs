@@ -99,10 +99,6 @@ impl Merge {
         }
     }
 
-    pub(super) fn strands(&self) -> impl Iterator<Item = u32> {
-        self.readers.iter().map(|reader| reader.id)
-    }
-
     fn meet(&mut self, sink: &mut impl Sink) {
         for strand in pool::announced() {
             // SAFETY: an announced strand lives until we free it.
@@ -362,7 +358,6 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         What::SectionReadWrite => &[(Acquire, false), (ReadWrite, true), (Release, false)],
         What::AcquireShared => &[(AcquireShared, false)],
         What::ReleaseShared => &[(ReleaseShared, false)],
-        What::ReadReleaseShared => &[(Read, false), (ReleaseShared, false)],
         What::Upgrade => &[(Upgrade, false)],
         What::Downgrade => &[(Downgrade, false)],
         What::Read => &[(Read, false)],

@@ -8,6 +8,7 @@ mod config;
 mod deliver;
 mod live;
 mod merge;
+mod properties;
 mod session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -170,6 +171,33 @@ fn settle() {
     });
 }
 
+/// Checks a property on what the current strand's family does from here on; the number it is known by.
+pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
+    record::quiet_pen()?;
+    let (_, family) = record::current()?;
+    record::name_current_strand();
+    settle();
+    record::untracked(|| with(|collector| collector.session.declare(property, family)))
+}
+
+/// The property's test is over: what is to be told of it, if anything.
+pub(crate) fn decide(number: u64) -> Option<String> {
+    settle();
+    record::untracked(|| with(|collector| collector.session.decide(number)))?
+}
+
+/// Tells what is wrong with a property.
+///
+/// # Panics
+///
+/// With the text, where the settings say so.
+pub(crate) fn tell_property(text: &str) {
+    match config().mode {
+        Mode::Panic => panic!("property violation\n\n{text}"),
+        Mode::Log | Mode::Off => say(text),
+    }
+}
+
 /// The settings in force.
 fn config() -> Config {
     with(|collector| collector.session.config.clone()).unwrap_or_default()
@@ -211,7 +239,7 @@ pub(crate) fn joined() {
         record::name_current_strand();
         settle();
         if let Some((_, family)) = record::current() {
-            record::untracked(|| deliver(family));
+            deliver(family);
         }
     }
 }
@@ -223,6 +251,7 @@ pub(crate) fn joined() {
 /// With the reports, as the settings demand.
 #[track_caller]
 pub(crate) fn deliver(family: u32) {
+    let _untracked = record::Untracked::new();
     let told = with(|collector| {
         (
             collector.session.take(family),

@@ -9,7 +9,9 @@ use std::ptr::NonNull;
 use super::config::Config;
 use super::live::Live;
 use super::merge::{Definition, Sink};
+use super::properties::Properties;
 use crate::check::{Checker, Violation};
+use crate::lattice::Property;
 use crate::record::Strand;
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
@@ -20,6 +22,7 @@ pub(super) struct Session {
     pub(super) config: Config,
     live: Live,
     checker: Checker,
+    properties: Properties,
     window: Option<Window>,
     trace: Option<AeroWriter<BufWriter<File>>>,
     /// By strand.
@@ -56,6 +59,7 @@ impl Session {
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics),
+            properties: Properties::default(),
             // The past is shown by the page only, which is made from a report file.
             window: config.report.is_some().then(|| Window::new(config.window)),
             trace: None,
@@ -108,9 +112,24 @@ impl Session {
 
     /// What a family was asked for.
     pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+        self.checker.forget_scope(family);
         self.families
             .remove(&family)
             .map_or_else(Vec::new, |family| family.reports)
+    }
+
+    /// Checks a property on what the family does from here on; the number it is known by.
+    pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
+        self.properties.declare(property, family, &self.live)
+    }
+
+    /// The property's test is over: what is wrong with it, if anything.
+    pub(super) fn decide(&mut self, number: u64) -> Option<String> {
+        match self.properties.decide(number)? {
+            Ok(outcome) if outcome.holds() => None,
+            Ok(outcome) => Some(outcome.text(&self.live)),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// There are no more events: what nobody has heard.
@@ -217,7 +236,15 @@ impl Sink for Session {
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
-        if let Some(violation) = self.checker.step(event, position, &self.live) {
+        let family = self
+            .family_of
+            .get(event.strand.0 as usize)
+            .copied()
+            .unwrap_or(0);
+        self.checker.enter_scope(family);
+        if self.properties.event(&event, position, family, &self.live)
+            && let Some(violation) = self.checker.step(event, position, &self.live)
+        {
             self.report(&violation);
         }
     }
@@ -241,6 +268,7 @@ impl Sink for Session {
             family.first = None;
             if family.reports.is_empty() && !family.collecting {
                 self.families.remove(&number);
+                self.checker.forget_scope(number);
             }
         }
     }

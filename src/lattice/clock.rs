@@ -206,16 +206,29 @@ impl Causality {
     fn advance(&mut self, index: usize) -> usize {
         let strand = &mut self.strands[index];
         let chain = strand.chain.unwrap_or_else(|| {
-            let left = |(number, chain): &(usize, &Chain)| !chain.taken && strand.clock.get(*number) == chain.length;
-            let found = self.chains.iter().enumerate().find(left).map(|(number, _)| number);
+            let left = |(number, chain): &(usize, &Chain)| {
+                !chain.taken && strand.clock.get(*number) == chain.length
+            };
+            let found = self
+                .chains
+                .iter()
+                .enumerate()
+                .find(left)
+                .map(|(number, _)| number);
             found.unwrap_or_else(|| {
-                self.chains.push(Chain { length: 0, taken: true });
+                self.chains.push(Chain {
+                    length: 0,
+                    taken: true,
+                });
                 self.chains.len() - 1
             })
         });
         strand.chain = Some(chain);
         strand.clock.increment(chain);
-        self.chains[chain] = Chain { length: self.chains[chain].length + 1, taken: true };
+        self.chains[chain] = Chain {
+            length: self.chains[chain].length + 1,
+            taken: true,
+        };
         chain
     }
 

@@ -53,12 +53,17 @@ impl Computation {
         }
         let chain = &mut self.chains[message.chain];
         let index = message.clock.get(message.chain).wrapping_sub(1);
-        let Some(place) = index.checked_sub(chain.first).map(|place| place as usize) else { return };
+        let Some(place) = index.checked_sub(chain.first).map(|place| place as usize) else {
+            return;
+        };
         if chain.events.len() <= place {
             self.missing += (place + 1 - chain.events.len()) as u64;
             chain.events.resize_with(place + 1, || None);
         }
-        if chain.events[place].replace((message.event, message.clock)).is_none() {
+        if chain.events[place]
+            .replace((message.event, message.clock))
+            .is_none()
+        {
             self.missing -= 1;
             self.received += 1;
         }
@@ -83,7 +88,10 @@ impl Computation {
     #[inline]
     pub(super) fn event(&self, chain: usize, index: u32) -> Option<&(Relevant, Clock)> {
         let chain = self.chains.get(chain)?;
-        chain.events.get(index.checked_sub(chain.first)? as usize)?.as_ref()
+        chain
+            .events
+            .get(index.checked_sub(chain.first)? as usize)?
+            .as_ref()
     }
 
     /// Frees the events of a chain below an index.

@@ -55,7 +55,12 @@ pub enum Error {
 impl Error {
     pub(super) fn overflow(property: &Property, overflow: Overflow) -> Error {
         Error::Overflow {
-            state: property.variables().iter().cloned().zip(overflow.state).collect(),
+            state: property
+                .variables()
+                .iter()
+                .cloned()
+                .zip(overflow.state)
+                .collect(),
             span: overflow.span,
             source: property.source().to_string(),
         }
@@ -66,8 +71,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Syntax(error) => error.fmt(f),
-            Error::UnknownVariable { name, known, span, source } => {
-                write!(f, "expected the name of a variable whose values are known, found `{name}`")?;
+            Error::UnknownVariable {
+                name,
+                known,
+                span,
+                source,
+            } => {
+                write!(
+                    f,
+                    "expected the name of a variable whose values are known, found `{name}`"
+                )?;
                 point(f, source, *span)?;
                 if known.is_empty() {
                     f.write_str("\n  = the trace has no other names with values")
@@ -76,20 +89,36 @@ impl fmt::Display for Error {
                 }
             }
             Error::Ambiguous { name, span, source } => {
-                write!(f, "expected one variable named `{name}`, found two that live at the same time")?;
+                write!(
+                    f,
+                    "expected one variable named `{name}`, found two that live at the same time"
+                )?;
                 point(f, source, *span)
             }
             Error::NoValue { name, position } => {
-                write!(f, "event {position} writes `{name}`: expected its value before it, found none")
+                write!(
+                    f,
+                    "event {position} writes `{name}`: expected its value before it, found none"
+                )
             }
-            Error::Overflow { state, span, source } => {
+            Error::Overflow {
+                state,
+                span,
+                source,
+            } => {
                 f.write_str("the result is outside i64")?;
                 point(f, source, *span)?;
-                let state: Vec<_> = state.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                let state: Vec<_> = state
+                    .iter()
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect();
                 write!(f, "\n  = in the state {}", state.join(", "))
             }
             Error::Missing { events } => {
-                write!(f, "expected all relevant events in the end, found {events} missing")
+                write!(
+                    f,
+                    "expected all relevant events in the end, found {events} missing"
+                )
             }
         }
     }

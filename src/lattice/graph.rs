@@ -47,24 +47,51 @@ impl Graph {
     /// The graph in the language of Graphviz: the observed run bold, runs that break the property red.
     pub fn dot(&self, property: &str, variables: &[String], names: &dyn Names) -> String {
         let mut text = String::from("digraph lattice {\n");
-        let mut label = format!("{property}\\nstates are ({})", escape(&variables.join(", ")));
+        let mut label = format!(
+            "{property}\\nstates are ({})",
+            escape(&variables.join(", "))
+        );
         if self.truncated {
-            let _ = write!(label, "\\nthe first {} states; there are more", self.states.len());
+            let _ = write!(
+                label,
+                "\\nthe first {} states; there are more",
+                self.states.len()
+            );
         }
         label = label.replacen(property, &escape(property), 1);
-        let _ = writeln!(text, "  label=\"{label}\";\n  labelloc=t;\n  node [shape=box, fontname=monospace];");
+        let _ = writeln!(
+            text,
+            "  label=\"{label}\";\n  labelloc=t;\n  node [shape=box, fontname=monospace];"
+        );
         for (number, state) in self.states.iter().enumerate() {
-            let values = state.values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+            let values = state
+                .values
+                .iter()
+                .map(i64::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             let bold = if state.observed { ", style=bold" } else { "" };
-            let red = if state.violating { ", color=red, peripheries=2" } else { "" };
+            let red = if state.violating {
+                ", color=red, peripheries=2"
+            } else {
+                ""
+            };
             let _ = writeln!(text, "  s{number} [label=\"({values})\"{bold}{red}];");
         }
         for edge in &self.edges {
             let strand = escape(&names.strand(edge.event.strand).name);
-            let write = format!("{} = {}", escape(&variables[edge.event.variable]), edge.event.value);
+            let write = format!(
+                "{} = {}",
+                escape(&variables[edge.event.variable]),
+                edge.event.value
+            );
             let bold = if edge.observed { ", style=bold" } else { "" };
             let red = if edge.violating { ", color=red" } else { "" };
-            let _ = writeln!(text, "  s{} -> s{} [label=\"{strand}: {write}\"{bold}{red}];", edge.from, edge.to);
+            let _ = writeln!(
+                text,
+                "  s{} -> s{} [label=\"{strand}: {write}\"{bold}{red}];",
+                edge.from, edge.to
+            );
         }
         text.push_str("}\n");
         text
@@ -73,7 +100,9 @@ impl Graph {
 
 /// Text inside a quoted string of Graphviz.
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 /// Collects the lattice with its monitor states, in which alone it can be told which steps are part of which runs.
@@ -118,18 +147,29 @@ impl GraphBuilder {
         self.states = (self.states.1, self.graph.states.len());
         self.starts = (self.starts.1, self.nodes.len());
         let level = self.level;
-        let state = |values: &[i64]| GraphState { level, values: values.to_vec(), observed: false, violating: false };
+        let state = |values: &[i64]| GraphState {
+            level,
+            values: values.to_vec(),
+            observed: false,
+            violating: false,
+        };
         self.graph.states.extend(states.map(state));
         // The observed run's state is the first of its level.
         self.graph.states[self.states.1].observed = true;
-        self.nodes.extend(nodes.map(|(state, broken)| (self.states.1 + state as usize, broken)));
+        self.nodes
+            .extend(nodes.map(|(state, broken)| (self.states.1 + state as usize, broken)));
         self.level += 1;
         true
     }
 
     /// Takes a step from a node of the level before to one of the last level.
     pub(super) fn edge(&mut self, from: u32, to: u32, event: Relevant, observed: bool) {
-        self.steps.push((self.starts.0 + from as usize, self.starts.1 + to as usize, event, observed));
+        self.steps.push((
+            self.starts.0 + from as usize,
+            self.starts.1 + to as usize,
+            event,
+            observed,
+        ));
     }
 
     pub(super) fn finish(mut self) -> Graph {
@@ -141,18 +181,23 @@ impl GraphBuilder {
         for &(from, to, event, observed) in &self.steps {
             let ((source, was_broken), (target, broken)) = (self.nodes[from], self.nodes[to]);
             self.graph.states[target].violating |= broken && !was_broken;
-            let known = self.graph.edges.iter().rposition(|edge| edge.from == source && edge.to == target);
-            match known {
-                Some(at) => {
-                    self.graph.edges[at].observed |= observed;
-                    self.graph.edges[at].violating |= doomed[to];
-                }
-                None => {
-                    let edge = GraphEdge { from: source, to: target, event, observed, violating: doomed[to] };
-                    self.graph.edges.push(edge);
-                }
-            }
+            let edge = GraphEdge {
+                from: source,
+                to: target,
+                event,
+                observed,
+                violating: doomed[to],
+            };
+            self.graph.edges.push(edge);
         }
+        // Steps of different monitor states between the same states are one step of the lattice.
+        self.graph.edges.sort_by_key(|edge| (edge.from, edge.to));
+        self.graph.edges.dedup_by(|next, kept| {
+            let same = (next.from, next.to) == (kept.from, kept.to);
+            kept.observed |= same && next.observed;
+            kept.violating |= same && next.violating;
+            same
+        });
         if let Some((state, true)) = self.nodes.first().copied() {
             self.graph.states[state].violating = true;
         }

@@ -108,7 +108,13 @@ impl Level {
     }
 
     /// The number of the node of this cut with this monitor state, new or known; nothing where it would be one too many.
-    fn node(&mut self, cut: u32, monitor: MonitorState, violated: bool, limit: usize) -> Option<u32> {
+    fn node(
+        &mut self,
+        cut: u32,
+        monitor: MonitorState,
+        violated: bool,
+        limit: usize,
+    ) -> Option<u32> {
         let mut at = self.first[cut as usize];
         while at != NONE {
             let node = &self.nodes[at as usize];
@@ -123,7 +129,14 @@ impl Level {
         let next = self.first[cut as usize];
         let number = self.nodes.len() as u32;
         self.first[cut as usize] = number;
-        self.nodes.push(Node { monitor, runs: 0, violated, cut, next, edges: NONE });
+        self.nodes.push(Node {
+            monitor,
+            runs: 0,
+            violated,
+            cut,
+            next,
+            edges: NONE,
+        });
         Some(number)
     }
 }
@@ -261,7 +274,10 @@ impl Levels {
             kept: 0,
             depth: 0,
             spare: Vec::new(),
-            table: CutTable { slots: vec![(0, 0); 64], stamp: 0 },
+            table: CutTable {
+                slots: vec![(0, 0); 64],
+                stamp: 0,
+            },
             multipliers: Vec::new(),
             states: 0,
             narrowed: false,
@@ -311,15 +327,27 @@ impl Levels {
         }
         if !holds {
             self.observed_broken = true;
-            let counterexample = Counterexample { before: 0, as_observed: true, start: initial.into(), ..Default::default() };
-            self.pending.push(Pending { cut: Vec::new(), counterexample, complete: true });
+            let counterexample = Counterexample {
+                before: 0,
+                as_observed: true,
+                start: initial.into(),
+                ..Default::default()
+            };
+            self.pending.push(Pending {
+                cut: Vec::new(),
+                counterexample,
+                complete: true,
+            });
         }
         self.levels.push_back(level);
         Ok(())
     }
 
     fn truths(&self, state: &[i64]) -> Result<Truths, Overflow> {
-        self.monitor.truths(state).map_err(|span| Overflow { span, state: state.to_vec() })
+        self.monitor.truths(state).map_err(|span| Overflow {
+            span,
+            state: state.to_vec(),
+        })
     }
 
     /// Builds levels as long as more events than `waiting` wait for theirs.
@@ -345,7 +373,10 @@ impl Levels {
         for cut in 0..level.len() {
             // The observed run goes first, so that its cut is number 0 and no bound can lose it.
             let leading = (cut == 0).then_some(first);
-            for chain in leading.into_iter().chain((0..width).filter(|chain| Some(*chain) != leading)) {
+            for chain in leading
+                .into_iter()
+                .chain((0..width).filter(|chain| Some(*chain) != leading))
+            {
                 if let Some(event) = self.enabled(&level, cut, chain) {
                     self.follow(&level, cut, chain, event, leading == Some(chain), &mut next)?;
                 }
@@ -353,7 +384,10 @@ impl Levels {
         }
         self.states += next.len() as u64;
         self.draw(&level, &next);
-        let step = Step { event: self.event_of(&level, 0, first), state: next.state(0).into() };
+        let step = Step {
+            event: self.event_of(&level, 0, first),
+            state: next.state(0).into(),
+        };
         self.observed_broken |= next.nodes[next.observed as usize].violated;
         self.catch_up(&step, next.cut(0));
         self.observed.push_back(step);
@@ -374,7 +408,10 @@ impl Levels {
     }
 
     fn event_of(&self, level: &Level, cut: usize, chain: usize) -> Relevant {
-        self.computation.event(chain, level.cut(cut)[chain]).expect("an event that waits is kept").0
+        self.computation
+            .event(chain, level.cut(cut)[chain])
+            .expect("an event that waits is kept")
+            .0
     }
 
     /// The chain's next event, where all its causes are in the cut.
@@ -382,8 +419,15 @@ impl Levels {
     fn enabled(&self, level: &Level, cut: usize, chain: usize) -> Option<Relevant> {
         let counts = level.cut(cut);
         let (event, clock) = self.computation.event(chain, counts[chain])?;
-        let caused = |(other, (&cause, &count)): (usize, (&u32, &u32))| cause <= count || other == chain;
-        clock.counts().iter().zip(counts).enumerate().all(caused).then_some(*event)
+        let caused =
+            |(other, (&cause, &count)): (usize, (&u32, &u32))| cause <= count || other == chain;
+        clock
+            .counts()
+            .iter()
+            .zip(counts)
+            .enumerate()
+            .all(caused)
+            .then_some(*event)
     }
 
     /// Takes all nodes of a cut over one event into the next level.
@@ -424,15 +468,26 @@ impl Levels {
         let mut at = level.first[cut];
         while at != NONE {
             let node = level.nodes[at as usize];
-            let (monitor, holds) =
-                if node.violated { (node.monitor, false) } else { self.monitor.next(node.monitor, truths) };
+            let (monitor, holds) = if node.violated {
+                (node.monitor, false)
+            } else {
+                self.monitor.next(node.monitor, truths)
+            };
             let observed = observed && at == level.observed;
-            let limit = if observed { usize::MAX } else { self.limits.width };
+            let limit = if observed {
+                usize::MAX
+            } else {
+                self.limits.width
+            };
             if let Some(reached) = next.node(target, monitor, !holds, limit) {
                 let edge = next.edges.len() as u32;
                 let reached_node = &mut next.nodes[reached as usize];
                 reached_node.runs = reached_node.runs.saturating_add(node.runs);
-                next.edges.push(Edge { from: at, chain: chain as u32, next: reached_node.edges });
+                next.edges.push(Edge {
+                    from: at,
+                    chain: chain as u32,
+                    next: reached_node.edges,
+                });
                 reached_node.edges = edge;
                 if observed {
                     next.observed = reached;
@@ -451,7 +506,10 @@ impl Levels {
     /// Writes down the runs that break the property with the chain's next event after the node.
     fn explain(&mut self, level: &Level, node: u32, chain: usize, state: &[i64]) {
         let cut = level.nodes[node as usize].cut as usize;
-        let last = Step { event: self.event_of(level, cut, chain), state: state.into() };
+        let last = Step {
+            event: self.event_of(level, cut, chain),
+            state: state.into(),
+        };
         let mut broken = level.cut(cut).to_vec();
         broken[chain] += 1;
         // Backwards, depth first, with a stack of edges to try: (levels back, node, steps so far).
@@ -460,7 +518,11 @@ impl Levels {
         while let Some((back, node, taken, cut, step)) = stack.pop() {
             steps.truncate(taken + usize::from(step.is_none()));
             steps.extend(step);
-            let at = if back == 0 { level } else { &self.levels[self.levels.len() - back] };
+            let at = if back == 0 {
+                level
+            } else {
+                &self.levels[self.levels.len() - back]
+            };
             let found = &at.nodes[node as usize];
             let oldest = back == self.levels.len();
             if node == at.observed || oldest {
@@ -470,9 +532,17 @@ impl Levels {
                     as_observed: node == at.observed,
                     start: at.state(found.cut as usize).into(),
                     steps: steps.iter().rev().cloned().collect(),
-                    observed: self.observed.range(self.observed.len() - back..).cloned().collect(),
+                    observed: self
+                        .observed
+                        .range(self.observed.len() - back..)
+                        .cloned()
+                        .collect(),
                 };
-                self.pending.push(Pending { cut: broken.clone(), counterexample, complete: false });
+                self.pending.push(Pending {
+                    cut: broken.clone(),
+                    counterexample,
+                    complete: false,
+                });
                 if self.pending.len() >= self.limits.counterexamples {
                     return;
                 }
@@ -487,7 +557,10 @@ impl Levels {
                     .computation
                     .event(chain as usize, earlier[chain as usize])
                     .expect("the events of levels that are kept are kept");
-                let step = Step { event: *event, state: at.state(found.cut as usize).into() };
+                let step = Step {
+                    event: *event,
+                    state: at.state(found.cut as usize).into(),
+                };
                 stack.push((back + 1, from, steps.len(), earlier, Some(step)));
                 edge = next;
             }
@@ -498,7 +571,11 @@ impl Levels {
     fn catch_up(&mut self, step: &Step, cut: &[u32]) {
         for pending in self.pending.iter_mut().filter(|pending| !pending.complete) {
             pending.counterexample.observed.push(step.clone());
-            let reached = pending.cut.iter().zip(cut).all(|(broken, observed)| broken <= observed);
+            let reached = pending
+                .cut
+                .iter()
+                .zip(cut)
+                .all(|(broken, observed)| broken <= observed);
             pending.complete = reached || pending.counterexample.observed.len() >= OBSERVED_STEPS;
         }
     }
@@ -518,24 +595,38 @@ impl Levels {
             self.spare.truncate(2);
             let oldest = &self.levels[0];
             for chain in 0..oldest.width {
-                let below = (0..oldest.len()).map(|cut| oldest.cut(cut)[chain]).min().unwrap_or(0);
+                let below = (0..oldest.len())
+                    .map(|cut| oldest.cut(cut)[chain])
+                    .min()
+                    .unwrap_or(0);
                 self.computation.release(chain, below);
             }
         }
     }
 
     fn draw(&mut self, level: &Level, next: &Level) {
-        let Some(mut graph) = self.graph.take() else { return };
+        let Some(mut graph) = self.graph.take() else {
+            return;
+        };
         let states = (0..next.len()).map(|cut| next.state(cut));
         let nodes = next.nodes.iter().map(|node| (node.cut, node.violated));
         if graph.level(states, nodes) {
             for (to, node) in next.nodes.iter().enumerate() {
                 let mut edge = node.edges;
                 while edge != NONE {
-                    let Edge { from, chain, next: following } = next.edges[edge as usize];
+                    let Edge {
+                        from,
+                        chain,
+                        next: following,
+                    } = next.edges[edge as usize];
                     let cut = level.nodes[from as usize].cut as usize;
                     let observed = from == level.observed && to as u32 == next.observed && cut == 0;
-                    graph.edge(from, to as u32, self.event_of(level, cut, chain as usize), observed);
+                    graph.edge(
+                        from,
+                        to as u32,
+                        self.event_of(level, cut, chain as usize),
+                        observed,
+                    );
                     edge = following;
                 }
             }
@@ -559,7 +650,11 @@ impl Levels {
             narrowed: self.narrowed,
             late: self.late,
             observed_broken: self.observed_broken,
-            counterexamples: self.pending.into_iter().map(|pending| pending.counterexample).collect(),
+            counterexamples: self
+                .pending
+                .into_iter()
+                .map(|pending| pending.counterexample)
+                .collect(),
             graph: self.graph.map(GraphBuilder::finish),
         })
     }

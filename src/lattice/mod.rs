@@ -96,7 +96,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { width: 10_000, window: 1 << 15, history: 1 << 17, counterexamples: 8, graph: 0 }
+        Limits {
+            width: 10_000,
+            window: 1 << 15,
+            history: 1 << 17,
+            counterexamples: 8,
+            graph: 0,
+        }
     }
 }
 
@@ -204,7 +210,10 @@ pub struct Lattice {
 impl Lattice {
     /// Checks this property.
     pub fn new(property: Property, limits: Limits) -> Lattice {
-        let limits = Limits { width: limits.width.max(1), ..limits };
+        let limits = Limits {
+            width: limits.width.max(1),
+            ..limits
+        };
         let variables = vec![Variable::default(); property.variables().len()];
         let levels = Levels::new(property.monitor().clone(), limits);
         Lattice {
@@ -234,7 +243,10 @@ impl Lattice {
                 return Ok(());
             }
             Op::Write | Op::ReadWrite | Op::Update(_) => {
-                let value = self.values.get_mut(event.strand.0 as usize).and_then(Option::take);
+                let value = self
+                    .values
+                    .get_mut(event.strand.0 as usize)
+                    .and_then(Option::take);
                 match self.written(event.object(), value, position, names)? {
                     Written::Birth => return Ok(()),
                     Written::Irrelevant => None,
@@ -249,10 +261,25 @@ impl Lattice {
         };
         let message = self.causality.step(event, written.is_some());
         if let (Some((chain, clock)), Some((variable, value))) = (message, written) {
-            let event = Relevant { position, strand: event.strand, site: event.site, variable, value };
-            self.receive(Message { event, chain, clock })?;
+            let event = Relevant {
+                position,
+                strand: event.strand,
+                site: event.site,
+                variable,
+                value,
+            };
+            self.receive(Message {
+                event,
+                chain,
+                clock,
+            })?;
         }
         Ok(())
+    }
+
+    /// Tells of an object that was born before the trace began, and has this value.
+    pub fn born(&mut self, object: ObjectId, value: i64, names: &dyn Names) -> Result<(), Error> {
+        self.written(object, Some(value), 0, names).map(|_| ())
     }
 
     /// Takes a relevant event with its clock, in any order: for an observer that is told of relevant events alone.
@@ -260,9 +287,13 @@ impl Lattice {
         self.levels.insert(message);
         if self.levels.waiting() > self.limits.window {
             self.start()?;
-            self.levels.advance(self.limits.window).map_err(|overflow| self.overflow(overflow))?;
+            self.levels
+                .advance(self.limits.window)
+                .map_err(|overflow| self.overflow(overflow))?;
             if self.levels.missing() > 0 && self.levels.waiting() > 2 * self.limits.window {
-                return Err(Error::Missing { events: self.levels.missing() });
+                return Err(Error::Missing {
+                    events: self.levels.missing(),
+                });
             }
         }
         Ok(())
@@ -281,11 +312,20 @@ impl Lattice {
     pub fn finish(mut self) -> Result<Outcome, Error> {
         self.start()?;
         if self.levels.missing() > 0 {
-            return Err(Error::Missing { events: self.levels.missing() });
+            return Err(Error::Missing {
+                events: self.levels.missing(),
+            });
         }
         let property = self.property;
-        let initial = self.variables.iter().filter_map(|variable| variable.initial).collect();
-        let explored = self.levels.finish().map_err(|overflow| Error::overflow(&property, overflow))?;
+        let initial = self
+            .variables
+            .iter()
+            .filter_map(|variable| variable.initial)
+            .collect();
+        let explored = self
+            .levels
+            .finish()
+            .map_err(|overflow| Error::overflow(&property, overflow))?;
         Ok(Outcome {
             property: property.source().to_string(),
             variables: property.variables().to_vec(),
@@ -319,7 +359,9 @@ impl Lattice {
             };
             initial.push(value);
         }
-        self.levels.start(&initial).map_err(|overflow| self.overflow(overflow))
+        self.levels
+            .start(&initial)
+            .map_err(|overflow| self.overflow(overflow))
     }
 
     fn overflow(&self, overflow: levels::Overflow) -> Error {
@@ -341,9 +383,14 @@ impl Lattice {
         if self.relevance[at] == Relevance::Unknown {
             self.relevance[at] = self.resolve(object, value.is_some(), names)?;
         }
-        let Relevance::Variable(index) = self.relevance[at] else { return Ok(Written::Irrelevant) };
+        let Relevance::Variable(index) = self.relevance[at] else {
+            return Ok(Written::Irrelevant);
+        };
         let Some(value) = value else {
-            return Err(Error::NoValue { name: self.property.variables()[index].clone(), position });
+            return Err(Error::NoValue {
+                name: self.property.variables()[index].clone(),
+                position,
+            });
         };
         if self.variables[index].initial.is_none() {
             self.variables[index].initial = Some(value);
@@ -353,13 +400,25 @@ impl Lattice {
     }
 
     /// Whether the object is a variable of the property.
-    fn resolve(&mut self, object: ObjectId, has_value: bool, names: &dyn Names) -> Result<Relevance, Error> {
+    fn resolve(
+        &mut self,
+        object: ObjectId,
+        has_value: bool,
+        names: &dyn Names,
+    ) -> Result<Relevance, Error> {
         // An object without a name may get one later.
-        let Some(name) = names.object(object).name else { return Ok(Relevance::Unknown) };
+        let Some(name) = names.object(object).name else {
+            return Ok(Relevance::Unknown);
+        };
         if has_value && self.known.len() < LISTED_NAMES {
             self.known.insert(name.clone());
         }
-        if let Some(index) = self.property.variables().iter().position(|variable| *variable == name) {
+        if let Some(index) = self
+            .property
+            .variables()
+            .iter()
+            .position(|variable| *variable == name)
+        {
             if self.variables[index].object.is_some() {
                 return Err(Error::Ambiguous {
                     name,

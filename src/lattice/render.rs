@@ -16,7 +16,12 @@ impl Outcome {
         let _ = writeln!(text, "explored: {}", self.exploration());
         let shown = self.counterexamples.len();
         for (number, counterexample) in self.counterexamples.iter().enumerate() {
-            let _ = writeln!(text, "\nviolating run {} of {}", number + 1, count(self.violating.max(shown as u128)));
+            let _ = writeln!(
+                text,
+                "\nviolating run {} of {}",
+                number + 1,
+                count(self.violating.max(shown as u128))
+            );
             self.run(&mut text, counterexample, names);
         }
         if self.violating > shown as u128 {
@@ -37,12 +42,20 @@ impl Outcome {
             (violating, 1) => format!("in {violating} of 1 consistent run"),
             (violating, runs) => format!("in {violating} of {} consistent runs", count(runs)),
         };
-        let observed = if self.observed_broken { "the observed run is one of them" } else { "the observed run has the property" };
+        let observed = if self.observed_broken {
+            "the observed run is one of them"
+        } else {
+            "the observed run has the property"
+        };
         format!("violated {runs}; {observed}")
     }
 
     fn exploration(&self) -> String {
-        let what = format!("{} and {}", plural(self.events.into(), "event"), plural(self.states.into(), "state"));
+        let what = format!(
+            "{} and {}",
+            plural(self.events.into(), "event"),
+            plural(self.states.into(), "state")
+        );
         if self.complete() {
             return format!("{what}, {}", plural(self.runs, "run"));
         }
@@ -53,12 +66,26 @@ impl Outcome {
         if self.late {
             why.push("an event is concurrent with more events than are waited for");
         }
-        format!("{what}, the first {}: {}", plural(self.runs, "run"), why.join(", and "))
+        format!(
+            "{what}, the first {}: {}",
+            plural(self.runs, "run"),
+            why.join(", and ")
+        )
     }
 
     fn run(&self, text: &mut String, counterexample: &Counterexample, names: &dyn Names) {
-        let Counterexample { before, as_observed, start, steps, observed } = counterexample;
-        let order = if *as_observed { "as observed" } else { "in some consistent order" };
+        let Counterexample {
+            before,
+            as_observed,
+            start,
+            steps,
+            observed,
+        } = counterexample;
+        let order = if *as_observed {
+            "as observed"
+        } else {
+            "in some consistent order"
+        };
         let shared = match before {
             0 => "in the initial state".to_string(),
             _ => format!("after {}, {order}", plural((*before).into(), "event")),
@@ -78,7 +105,10 @@ impl Outcome {
 
     fn heading(&self) -> Vec<String> {
         let fixed = ["event", "strand", "write", "at"].map(str::to_string);
-        fixed.into_iter().chain(self.variables.iter().cloned()).collect()
+        fixed
+            .into_iter()
+            .chain(self.variables.iter().cloned())
+            .collect()
     }
 
     fn steps(&self, rows: &mut Vec<Vec<String>>, steps: &[Step], names: &dyn Names) {
@@ -94,9 +124,20 @@ impl Outcome {
         }
     }
 
-    fn row(&self, event: Option<&Relevant>, state: &[i64], note: &str, names: &dyn Names) -> Vec<String> {
+    fn row(
+        &self,
+        event: Option<&Relevant>,
+        state: &[i64],
+        note: &str,
+        names: &dyn Names,
+    ) -> Vec<String> {
         let mut row = match event {
-            None => vec![String::new(), String::new(), note.to_string(), String::new()],
+            None => vec![
+                String::new(),
+                String::new(),
+                note.to_string(),
+                String::new(),
+            ],
             Some(event) => vec![
                 event.position.to_string(),
                 names.strand(event.strand).name,
@@ -157,18 +198,29 @@ fn site(event: &Relevant, names: &dyn Names) -> Option<String> {
 }
 
 fn count(runs: u128) -> String {
-    if runs == u128::MAX { "more than 10^38".to_string() } else { runs.to_string() }
+    if runs == u128::MAX {
+        "more than 10^38".to_string()
+    } else {
+        runs.to_string()
+    }
 }
 
 fn plural(number: u128, word: &str) -> String {
-    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
+    format!(
+        "{} {word}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
 }
 
 /// Columns as wide as their widest cell: numbers to the right, words to the left, rows of one cell as they are.
 fn table(text: &mut String, rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
-        let cells = rows.iter().filter(|row| row.len() > 1).filter_map(|row| row.get(column));
+        let cells = rows
+            .iter()
+            .filter(|row| row.len() > 1)
+            .filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -177,7 +229,11 @@ fn table(text: &mut String, rows: &[Vec<String>]) {
         for (column, cell) in row.iter().enumerate() {
             let words = (1..=3).contains(&column) || row.len() == 1 || cell.starts_with("<-");
             let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            let _ = if words { write!(line, "  {cell}{pad}") } else { write!(line, "  {pad}{cell}") };
+            let _ = if words {
+                write!(line, "  {cell}{pad}")
+            } else {
+                write!(line, "  {pad}{cell}")
+            };
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }

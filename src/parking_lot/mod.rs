@@ -36,20 +36,15 @@
 //!
 //! # Features
 //!
-//! parking_lot's own features are this crate's, prefixed: `parking_lot-arc_lock`, `parking_lot-deadlock_detection`, `parking_lot-hardware-lock-elision`,
+//! parking_lot's own features are this crate's, prefixed: `parking_lot-arc_lock`, `parking_lot-hardware-lock-elision`,
 //! `parking_lot-send_guard`, `parking_lot-serde`. With `parking_lot-send_guard` every access through a guard is recorded with a ticket of its own, because
-//! another strand may give the lock back. `parking_lot-owning_ref` is refused: the crate `owning_ref` is unsound and abandoned.
+//! another strand may give the lock back. There is no `owning_ref`: the crate of that name is unsound (RUSTSEC-2022-0040) and abandoned; `MutexGuard::map` and its
+//! kin do its work. Nor is there `deadlock_detection`, which parking_lot itself excludes together with `send_guard`; `aerodrome predict` finds potential deadlocks.
 //!
 //! # Left out
 //!
 //! With `check`, a [`Mutex`] is no `lock_api::Mutex`, so a function that is generic over the raw lock and takes one does not take it; its guards are
 //! no guards of lock_api's either.
-
-#[cfg(feature = "parking_lot-owning_ref")]
-compile_error!(
-    "aerodrome does not mirror parking_lot's feature `owning_ref`: the crate owning_ref is unsound (RUSTSEC-2022-0040) and abandoned; \
-     use `MutexGuard::map` and its kin"
-);
 
 #[cfg(all(feature = "check", feature = "parking_lot-arc_lock"))]
 mod arc;
@@ -110,6 +105,4 @@ pub use self::arc::{
 };
 
 // parking_lot's own in either build.
-#[cfg(feature = "parking_lot-deadlock_detection")]
-pub use ::parking_lot::deadlock;
 pub use ::parking_lot::{OnceState, RawThreadId, WaitTimeoutResult, lock_api};

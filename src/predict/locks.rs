@@ -280,6 +280,26 @@ impl Locks {
             && (x.taken & y.held == 0 || y.taken & x.held == 0 || !self.crosswise(a, b))
     }
 
+    /// Is everything compatible with `a` that is compatible with `b`? It holds no more, and took no more since.
+    pub fn weaker(&self, a: LockState, b: LockState) -> bool {
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        if x.held & !y.held != 0 || x.taken & !y.taken != 0 {
+            return false;
+        }
+        let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
+        let weaker = |mine: &Hold, theirs: &Hold| {
+            mine.lock == theirs.lock && (mine.shared || !theirs.shared)
+        };
+        a.held.iter().zip(&a.histories).all(|(hold, since)| {
+            b.held.iter().zip(&b.histories).any(|(other, longer)| {
+                weaker(hold, other)
+                    && since
+                        .iter()
+                        .all(|taken| longer.iter().any(|other| weaker(taken, other)))
+            })
+        })
+    }
+
     /// Is there a lock `p` of `a` and a lock `q` of `b`, where `a` took `q` after `p`, and `b` took `p` after `q`?
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
         let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
@@ -368,6 +388,25 @@ mod tests {
             locks.compatible(a, b),
             "only one of them took the other's lock"
         );
+    }
+
+    #[test]
+    fn a_state_is_weaker_than_one_that_holds_more_or_has_taken_more_since() {
+        let held = [
+            (0, Op::Acquire, 1),
+            (1, Op::Acquire, 1),
+            (1, Op::Acquire, 2),
+        ];
+        let (locks, a, b) = run(&held);
+        assert!(locks.weaker(a, b) && !locks.weaker(b, a));
+        let (locks, a, b) = run(&[&held[..], &[(1, Op::Release, 2)]].concat());
+        assert!(
+            locks.weaker(a, b) && !locks.weaker(b, a),
+            "2 was taken after 1"
+        );
+        assert!(locks.weaker(LockState::FREE, a) && locks.weaker(a, a));
+        let (locks, a, b) = run(&[(0, Op::AcquireShared, 1), (1, Op::Acquire, 1)]);
+        assert!(locks.weaker(a, b) && !locks.weaker(b, a));
     }
 
     #[test]

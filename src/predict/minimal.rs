@@ -22,17 +22,19 @@
 use super::hash::{Map, Set};
 use super::skeleton::{Sandwich, Unrealised};
 use super::{
-    Analysis, AnalysisKind, Context, LockState, Outcome, Period, Prediction, Step, Tier, conflict,
-    replay,
+    Analysis, AnalysisKind, Context, LockState, Locks, Outcome, Period, Prediction, Step, Tier,
+    conflict, replay,
 };
 use crate::check::{Access, Transaction};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
 
 /// A list takes no more witnesses than this: lock states are few, but a strand that passes on a message has a new period
 /// each time.
-const WITNESSES: usize = 4096;
-/// How many pairs of witnesses are taken for two strands, an object and a class of access.
-const PAIRS: usize = 64;
+const WITNESSES: usize = 1024;
+/// A list that is longer takes no witness whose place is no better than another's of the list.
+const MANY: usize = 32;
+/// How many pairs of witnesses are taken for an object and a class of access, shared out among the pairs of strands.
+const PAIRS: usize = 256;
 /// How many of the candidates that look the same to a reader are tried until one has a schedule.
 const TRIES: usize = 16;
 
@@ -85,52 +87,64 @@ impl Class {
 struct Point {
     position: u64,
     site: SiteId,
-    op: Op,
     state: LockState,
+    op: Op,
 }
+
+/// Which of a strand's places a list has a witness for: a bit each for the first 64, which are mostly all.
+type Mask = u64;
 
 /// One witness a place.
 #[derive(Clone, Debug)]
 struct List<W> {
     witnesses: Vec<(Place, W)>,
-    /// The places, once they are too many to look through.
-    places: Set<Place>,
+    /// The places beyond the mask's, by the strand's numbers for them.
+    beyond: Set<u32>,
 }
 
 impl<W> Default for List<W> {
     fn default() -> List<W> {
         List {
             witnesses: Vec::new(),
-            places: Set::default(),
+            beyond: Set::default(),
         }
     }
 }
 
 impl<W> List<W> {
-    const FEW: usize = 8;
-
     #[inline]
-    fn has(&self, place: Place) -> bool {
-        if self.witnesses.len() <= Self::FEW {
-            self.witnesses.iter().any(|&(known, _)| known == place)
-        } else {
-            self.places.contains(&place)
+    fn has(&self, mask: Mask, id: u32) -> bool {
+        match 1_u64.checked_shl(id) {
+            Some(bit) => mask & bit != 0,
+            None => self.beyond.contains(&id),
         }
     }
 
     /// False if there is no room.
     #[cold]
-    fn add(&mut self, place: Place, witness: W) -> bool {
+    fn add(
+        &mut self,
+        mask: &mut Mask,
+        (id, place): (u32, Place),
+        locks: &Locks,
+        witness: impl FnOnce() -> W,
+    ) -> bool {
+        let no_better = |known: Place| {
+            known.period() == place.period() && locks.weaker(known.state(), place.state())
+        };
+        let bit = 1_u64.checked_shl(id);
+        *mask |= bit.unwrap_or(0);
+        if self.witnesses.len() >= MANY && self.witnesses.iter().any(|&(known, _)| no_better(known))
+        {
+            return true;
+        }
         if self.witnesses.len() >= WITNESSES {
             return false;
         }
-        self.witnesses.push((place, witness));
-        if self.witnesses.len() == Self::FEW + 1 {
-            self.places
-                .extend(self.witnesses.iter().map(|&(place, _)| place));
-        } else if self.witnesses.len() > Self::FEW {
-            self.places.insert(place);
+        if bit.is_none() {
+            self.beyond.insert(id);
         }
+        self.witnesses.push((place, witness()));
         true
     }
 }
@@ -151,76 +165,117 @@ struct Gap {
     transaction: Transaction,
 }
 
-/// The gaps for one class of access.
-#[derive(Clone, Debug, Default)]
-struct Gaps {
-    list: List<Gap>,
-    /// The last access that counts, and when that was.
-    last: Option<Last>,
-}
-
+/// The last access that counts for a list of gaps, and what the list has.
 #[derive(Clone, Copy, Debug)]
-struct Last {
-    point: Point,
-    /// Where its transaction began.
-    begin: u64,
-    /// The strand's tick.
-    tick: u64,
+struct Track {
+    mask: Mask,
+    last: Point,
+    /// The number of its transaction among the strand's; 0 is none.
+    transaction: u32,
+    /// The transaction's tick.
+    tick: u32,
 }
 
-/// What is kept for a strand and an object.
-#[derive(Clone, Debug, Default)]
+impl Default for Track {
+    fn default() -> Track {
+        let last = Point {
+            position: 0,
+            site: SiteId::NONE,
+            state: LockState::FREE,
+            op: Op::Read,
+        };
+        Track {
+            mask: 0,
+            last,
+            transaction: 0,
+            tick: 0,
+        }
+    }
+}
+
+/// What every access of a strand to an object looks at: two cache lines.
+#[derive(Clone, Copy, Debug, Default)]
 struct Profile {
+    reads: Mask,
+    changes: Mask,
+    /// Between any two accesses, for changes (AA).
+    any: Track,
+    /// Between any two but reads, for reads (WW).
+    not_read: Track,
+    /// There are updates.
+    updates: bool,
+}
+
+/// The witnesses of a [`Profile`].
+#[derive(Clone, Debug, Default)]
+struct Witnesses {
     reads: List<Between>,
     changes: List<Between>,
-    updates: Vec<(Update, List<Between>)>,
-    /// Between any two accesses, for changes (AA).
-    any: Gaps,
-    /// Between any two but reads, for reads (WW).
-    not_read: Gaps,
-    /// Between any two but updates of a kind, for updates of that kind. Where a kind is missing the strand has made no such
-    /// update, and `any` is the same.
-    not_update: Vec<(Update, Gaps)>,
+    any: List<Gap>,
+    not_read: List<Gap>,
+    updates: Vec<Updates>,
 }
 
-impl Profile {
+/// What is kept of a kind of update that the strand has made. Where a kind is missing, the gaps for it are those between any
+/// two accesses.
+#[derive(Clone, Debug)]
+struct Updates {
+    kind: Update,
+    mask: Mask,
+    list: List<Between>,
+    /// Between any two but updates of this kind.
+    track: Track,
+    gaps: List<Gap>,
+}
+
+impl Witnesses {
     fn gaps(&self, class: Class) -> &List<Gap> {
         match class {
-            Class::Read => &self.not_read.list,
-            Class::Change => &self.any.list,
+            Class::Read => &self.not_read,
+            Class::Change => &self.any,
             Class::Update(kind) => {
-                let own = self.not_update.iter().find(|(known, _)| *known == kind);
-                own.map_or(&self.any.list, |(_, gaps)| &gaps.list)
+                let own = self.updates.iter().find(|updates| updates.kind == kind);
+                own.map_or(&self.any, |updates| &updates.gaps)
             }
         }
     }
 
     fn betweens(&self) -> impl Iterator<Item = (Class, &List<Between>)> {
-        let updates = self
-            .updates
-            .iter()
-            .map(|(kind, list)| (Class::Update(*kind), list));
+        let updates = self.updates.iter();
+        let updates = updates.map(|updates| (Class::Update(updates.kind), &updates.list));
         [(Class::Read, &self.reads), (Class::Change, &self.changes)]
             .into_iter()
             .chain(updates)
     }
 
-    fn betweens_mut(&mut self, class: Class) -> &mut List<Between> {
+    /// The mask and the list for accesses of a class.
+    #[inline]
+    fn between<'a>(
+        &'a mut self,
+        class: Class,
+        profile: &'a mut Profile,
+    ) -> (&'a mut Mask, &'a mut List<Between>) {
         match class {
-            Class::Read => &mut self.reads,
-            Class::Change => &mut self.changes,
+            Class::Read => (&mut profile.reads, &mut self.reads),
+            Class::Change => (&mut profile.changes, &mut self.changes),
             Class::Update(kind) => {
-                let at = self
-                    .updates
-                    .iter()
-                    .position(|(known, _)| *known == kind)
-                    .unwrap_or_else(|| {
-                        self.updates.push((kind, List::default()));
-                        // Until now every access was no update of this kind.
-                        self.not_update.push((kind, self.any.clone()));
-                        self.updates.len() - 1
+                let known = self.updates.iter().position(|updates| updates.kind == kind);
+                let at = known.unwrap_or_else(|| {
+                    profile.updates = true;
+                    // Until now every access was no update of this kind.
+                    let (track, gaps) = (profile.any, self.any.clone());
+                    let list = List::default();
+                    self.updates.push(Updates {
+                        kind,
+                        mask: 0,
+                        list,
+                        track,
+                        gaps,
                     });
-                &mut self.updates[at].1
+                    self.updates.len() - 1
+                });
+                let updates = &mut self.updates[at];
+                (&mut updates.mask, &mut updates.list)
             }
         }
     }
@@ -228,86 +283,125 @@ impl Profile {
 
 const END: u32 = u32::MAX;
 
-/// A place of the current transaction.
+/// A place that a strand has been to, and when last in the open transaction.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     place: Place,
+    /// The transaction in which the rest is meant.
+    transaction: u32,
     /// The tick at which the strand was last there.
-    tick: u64,
+    tick: u32,
     /// The event that led there, the last time.
     position: u64,
     newer: u32,
     older: u32,
 }
 
-/// The places that a strand's transaction has been to, in a list from the last visited to the first.
+/// The places that a strand has been to, those of the open transaction in a list from the last visited to the first.
 #[derive(Clone, Debug)]
 struct Visits {
+    /// By the strand's own numbers for them.
     visits: Vec<Visit>,
-    known: Map<Place, u32>,
-    newest: u32,
-    /// Grows with each change of place.
-    tick: u64,
+    numbers: Map<Place, u32>,
+    /// The current place.
+    id: u32,
     place: Place,
+    newest: u32,
+    /// The transaction's places, as far as they have bits; all bits if there are others.
+    mask: Mask,
+    /// Grows with each change of place in a transaction.
+    tick: u32,
+    /// The tick at which the current period was entered.
+    period: u32,
+    /// The place without locks that was last visited in the transaction.
+    free: u32,
+    /// How many transactions there have been.
+    transaction: u32,
     open: bool,
 }
 
 impl Visits {
     fn new(place: Place) -> Visits {
-        Visits {
+        let mut visits = Visits {
             visits: Vec::new(),
-            known: Map::default(),
-            newest: END,
-            tick: 0,
+            numbers: Map::default(),
+            id: 0,
             place,
+            newest: END,
+            mask: 0,
+            tick: 0,
+            period: 0,
+            free: END,
+            transaction: 0,
             open: false,
-        }
+        };
+        visits.enter(place, 0);
+        visits
     }
 
     fn begin(&mut self, position: u64) {
-        self.visits.clear();
-        self.known.clear();
         self.newest = END;
+        self.free = END;
+        self.mask = 0;
+        self.tick = 0;
+        self.period = 0;
+        self.transaction += 1;
         self.open = true;
         self.enter(self.place, position);
     }
 
     fn enter(&mut self, place: Place, position: u64) {
+        let next = self.visits.len() as u32;
+        let id = *self.numbers.entry(place).or_insert(next);
+        if id == next {
+            self.visits.push(Visit {
+                place,
+                transaction: 0,
+                tick: 0,
+                position,
+                newer: END,
+                older: END,
+            });
+        }
+        let period = self.place.period();
         self.place = place;
-        self.tick += 1;
+        self.id = id;
         if !self.open {
             return;
         }
-        let at = *self.known.entry(place).or_insert(self.visits.len() as u32);
-        let visit = Visit {
-            place,
+        self.tick += 1;
+        if period != place.period() {
+            self.period = self.tick;
+        }
+        if place.state() == LockState::FREE {
+            self.free = id;
+        }
+        self.mask |= 1_u64.checked_shl(id).unwrap_or(Mask::MAX);
+        let old = self.visits[id as usize];
+        let mut visit = Visit {
+            transaction: self.transaction,
             tick: self.tick,
             position,
             newer: END,
             older: self.newest,
+            ..old
         };
-        if at == self.newest {
-            self.visits[at as usize] = Visit {
-                older: self.visits[at as usize].older,
-                ..visit
-            };
-            return;
-        }
-        match self.visits.get(at as usize).copied() {
-            Some(old) => {
+        if id == self.newest {
+            visit.older = old.older;
+        } else {
+            if old.transaction == self.transaction {
                 // It is not the newest, so that there is a newer one.
                 self.visits[old.newer as usize].older = old.older;
                 if old.older != END {
                     self.visits[old.older as usize].newer = old.newer;
                 }
-                self.visits[at as usize] = visit;
             }
-            None => self.visits.push(visit),
+            if self.newest != END {
+                self.visits[self.newest as usize].newer = id;
+            }
         }
-        if self.newest != END {
-            self.visits[self.newest as usize].newer = at;
-        }
-        self.newest = at;
+        self.visits[id as usize] = visit;
+        self.newest = id;
     }
 }
 
@@ -342,8 +436,9 @@ pub struct Minimal {
     strands: Vec<Option<Visits>>,
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: Map<ObjectId, Vec<(StrandId, u32)>>,
-    index: Map<(StrandId, ObjectId), u32>,
+    index: Map<u64, u32>,
     profiles: Vec<Profile>,
+    witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
     found: Map<Look, Candidates>,
     looks: Vec<Look>,
@@ -373,21 +468,25 @@ impl Minimal {
 
     #[inline]
     fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        if let Some(&at) = self.index.get(&(strand, object)) {
-            return at as usize;
+        match self.index.get(&key(strand, object)) {
+            Some(&at) => at as usize,
+            None => self.new_profile(strand, object),
         }
-        let at = match self.unused.pop() {
-            Some(at) => at,
-            None => {
-                self.profiles.push(Profile::default());
-                self.profiles.len() as u32 - 1
-            }
-        };
-        self.index.insert((strand, object), at);
+    }
+
+    #[cold]
+    fn new_profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
+        let at = self.unused.pop().unwrap_or_else(|| {
+            self.profiles.push(Profile::default());
+            self.witnesses.push(Witnesses::default());
+            self.profiles.len() as u32 - 1
+        });
+        self.index.insert(key(strand, object), at);
         self.objects.entry(object).or_default().push((strand, at));
         at as usize
     }
 
+    #[inline]
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let strand = event.strand;
         self.visits(strand, now);
@@ -395,41 +494,53 @@ impl Minimal {
         let Minimal {
             strands,
             profiles,
+            witnesses,
             full,
             ..
         } = self;
         let Some(visits) = &strands[strand.0 as usize] else {
             return;
         };
-        let profile = &mut profiles[at];
-        let place = visits.place;
+        let (profile, witnesses) = (&mut profiles[at], &mut witnesses[at]);
         let point = Point {
             position,
             site: event.site,
+            state: visits.place.state(),
             op: event.op,
-            state: place.state(),
         };
 
-        let list = profile.betweens_mut(Class::of(event.op));
-        if !list.has(place) {
-            let between = Between {
+        let (mask, list) = witnesses.between(Class::of(event.op), profile);
+        if !list.has(*mask, visits.id) {
+            let between = || Between {
                 point,
                 transaction: now.transaction(strand).cloned(),
             };
-            *full |= !list.add(place, between);
+            *full |= !list.add(mask, (visits.id, visits.place), &now.locks, between);
         }
 
-        let Some(transaction) = now.transaction(strand) else {
+        if !visits.open {
             return;
-        };
-        let mut extend = |gaps: &mut Gaps| *full |= !extend(gaps, visits, point, transaction);
-        extend(&mut profile.any);
-        if event.op != Op::Read {
-            extend(&mut profile.not_read);
         }
-        for (kind, gaps) in &mut profile.not_update {
-            if event.op != Op::Update(*kind) {
-                extend(gaps);
+        let mut extend = |track: &mut Track, list: &mut List<Gap>| {
+            if track.transaction == visits.transaction && visits.mask & !track.mask != 0 {
+                *full |= !extend(track, list, visits, point, strand, now);
+            }
+            *track = Track {
+                mask: track.mask,
+                last: point,
+                transaction: visits.transaction,
+                tick: visits.tick,
+            };
+        };
+        extend(&mut profile.any, &mut witnesses.any);
+        if event.op != Op::Read {
+            extend(&mut profile.not_read, &mut witnesses.not_read);
+        }
+        if profile.updates {
+            for updates in &mut witnesses.updates {
+                if event.op != Op::Update(updates.kind) {
+                    extend(&mut updates.track, &mut updates.gaps);
+                }
             }
         }
     }
@@ -439,16 +550,19 @@ impl Minimal {
         let Some(touched) = self.objects.remove(&object) else {
             return;
         };
+        let pairs = touched.len() * touched.len().saturating_sub(1);
+        let share = (PAIRS / pairs.max(1)).max(2);
         for &(strand, mine) in &touched {
             for &(other, theirs) in &touched {
                 if strand != other {
-                    self.pair(object, (strand, mine), (other, theirs), now);
+                    self.pair(object, (strand, mine), (other, theirs), share, now);
                 }
             }
         }
         for (strand, at) in touched {
-            self.index.remove(&(strand, object));
+            self.index.remove(&key(strand, object));
             self.profiles[at as usize] = Profile::default();
+            self.witnesses[at as usize] = Witnesses::default();
             self.unused.push(at);
         }
     }
@@ -458,10 +572,11 @@ impl Minimal {
         object: ObjectId,
         (strand, mine): (StrandId, u32),
         (other, theirs): (StrandId, u32),
+        share: usize,
         now: &Context,
     ) {
-        for (class, betweens) in self.profiles[theirs as usize].betweens() {
-            let gaps = self.profiles[mine as usize].gaps(class);
+        for (class, betweens) in self.witnesses[theirs as usize].betweens() {
+            let gaps = self.witnesses[mine as usize].gaps(class);
             if gaps.witnesses.is_empty()
                 || betweens.witnesses.is_empty()
                 || guarded(gaps, betweens, now)
@@ -476,7 +591,7 @@ impl Minimal {
                 now.locks.compatible(p.state(), q.state())
                     && now.order.parallel(p.period(), q.period())
             });
-            for ((_, gap), (_, between)) in compatible.take(PAIRS) {
+            for ((_, gap), (_, between)) in compatible.take(share) {
                 debug_assert!(class.conflicts(gap.first.op) && class.conflicts(gap.second.op));
                 let points = [gap.first, between.point, gap.second];
                 let sites = points.map(|point| point.site);
@@ -509,38 +624,47 @@ impl Minimal {
     }
 }
 
+fn key(strand: StrandId, object: ObjectId) -> u64 {
+    u64::from(strand.0) << 32 | u64::from(object.0)
+}
+
 /// Adds what lies between the last access and this one; false if there is no room.
-#[inline]
-fn extend(gaps: &mut Gaps, visits: &Visits, point: Point, transaction: &Transaction) -> bool {
-    let begin = transaction.begin.unwrap_or(0);
-    let mut room = true;
-    if let Some(last) = gaps.last
-        && last.begin == begin
+fn extend(
+    track: &mut Track,
+    list: &mut List<Gap>,
+    visits: &Visits,
+    point: Point,
+    strand: StrandId,
+    now: &Context,
+) -> bool {
+    let (mut id, mut alone) = (visits.newest, false);
+    // Where the strand held nothing for a moment, that is as good as all other places of the same period.
+    if visits.free != END
+        && visits.period <= track.tick
+        && visits.visits[visits.free as usize].tick >= track.tick
     {
-        let mut at = visits.newest;
-        while at != END {
-            let visit = &visits.visits[at as usize];
-            if visit.tick < last.tick {
-                break;
-            }
-            if !gaps.list.has(visit.place) {
-                let stop = visit.position.max(last.point.position);
-                let gap = Gap {
-                    first: last.point,
-                    stop,
-                    second: point,
-                    transaction: transaction.clone(),
-                };
-                room &= gaps.list.add(visit.place, gap);
-            }
-            at = visit.older;
-        }
+        (id, alone) = (visits.free, true);
     }
-    gaps.last = Some(Last {
-        point,
-        begin,
-        tick: visits.tick,
-    });
+    let mut room = true;
+    while id != END {
+        let visit = &visits.visits[id as usize];
+        if visit.tick < track.tick {
+            break;
+        }
+        if !list.has(track.mask, id)
+            && let Some(transaction) = now.transaction(strand)
+        {
+            let first = track.last;
+            let gap = || Gap {
+                first,
+                stop: visit.position.max(first.position),
+                second: point,
+                transaction: transaction.clone(),
+            };
+            room &= list.add(&mut track.mask, (id, visit.place), &now.locks, gap);
+        }
+        id = if alone { END } else { visit.older };
+    }
     room
 }
 

@@ -8,17 +8,26 @@
 //! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
+pub mod blocks;
 mod deadlock;
+mod forecast;
 mod hash;
 mod ledger;
 mod locks;
 mod minimal;
+#[cfg(test)]
+mod notation;
 mod order;
 mod predictor;
+pub mod reduction;
 mod replay;
 mod skeleton;
 
 pub use deadlock::Deadlocks;
+pub use forecast::{
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
+};
 pub use hash::{Map, Mix, Set};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
@@ -29,9 +38,12 @@ pub use skeleton::{Sandwich, Skeleton, Unrealised};
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, ObjectId, Op, StrandId};
+use serde::Serialize;
+use std::str::FromStr;
 
 /// Which analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AnalysisKind {
     /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
     Minimal,
@@ -63,8 +75,24 @@ impl AnalysisKind {
     }
 }
 
+impl FromStr for AnalysisKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<AnalysisKind, String> {
+        let known = AnalysisKind::ALL.into_iter();
+        known
+            .clone()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = known.map(AnalysisKind::name).collect();
+                format!("expected one of {}, found `{name}`", known.join(", "))
+            })
+    }
+}
+
 /// How much a prediction claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
     Predicted,

@@ -1,7 +1,9 @@
 //! All analyses at once, fed with one trace.
 
+use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
 use super::minimal::Minimal;
+use super::reduction::Reduction;
 use super::{Analysis, AnalysisKind, Context, Ledger, Outcome, Resolved};
 use crate::trace::{Event, Names};
 
@@ -107,6 +109,7 @@ fn start(kind: AnalysisKind) -> Option<Box<dyn Analysis + Send>> {
     match kind {
         AnalysisKind::Minimal => Some(Box::new(Minimal::new())),
         AnalysisKind::Deadlock => Some(Box::new(Deadlocks::new())),
-        AnalysisKind::Blocks | AnalysisKind::Reduction => None,
+        AnalysisKind::Blocks => Some(Box::new(Blocks::new())),
+        AnalysisKind::Reduction => Some(Box::new(Reduction::offline())),
     }
 }

@@ -211,32 +211,32 @@ impl Skeleton {
     /// Is this a schedule of the trace: does every strand get each lock when it is free, and each event after what it needs?
     pub fn allows(&self, schedule: &[Run], locks: &Locks) -> bool {
         let mut at: Vec<u64> = vec![0; self.strands.len()];
-        let mut states = vec![LockState::FREE; self.strands.len()];
+        let mut holding: Vec<(StrandId, LockState)> = Vec::new();
         schedule.iter().all(|run| {
             let strand = run.strand.0 as usize;
             let Some(bones) = self.strands.get(strand) else {
                 return true;
             };
-            let started = at[strand] > 0
-                || bones
-                    .forked
-                    .is_none_or(|(parent, fork)| at[parent.0 as usize] >= fork);
+            let forked = bones
+                .forked
+                .is_none_or(|(parent, fork)| at[parent.0 as usize] >= fork);
             let (from, to) = (bones.until(at[strand]), bones.until(run.to));
-            let allowed = started
+            // Only this strand moves: what the others hold stays.
+            holding.retain(|&(holder, _)| holder != run.strand);
+            let allowed = (at[strand] > 0 || forked)
                 && bones.records[from..to].iter().all(|record| {
                     let mut ready = true;
                     self.needs(record, |other, position| {
                         ready &= at.get(other.0 as usize).is_none_or(|&at| at >= position);
                     });
-                    let free = !takes(record.op)
-                        || states.iter().enumerate().all(|(other, &state)| {
-                            other == strand
-                                || state == LockState::FREE
-                                || locks.disjoint(record.state, state)
-                        });
-                    states[strand] = record.state;
-                    ready && free
+                    let free =
+                        |&(_, state): &(StrandId, LockState)| locks.disjoint(record.state, state);
+                    ready && (!takes(record.op) || holding.iter().all(free))
                 });
+            let state = bones.state(to);
+            if state != LockState::FREE {
+                holding.push((run.strand, state));
+            }
             at[strand] = run.to;
             allowed
         })

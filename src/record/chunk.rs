@@ -71,8 +71,6 @@ pub(crate) enum What {
     SectionReadWrite,
     AcquireShared,
     ReleaseShared,
-    /// A shared release whose guard read, and nothing else was recorded since.
-    ReadReleaseShared,
     Upgrade,
     Downgrade,
     Read,

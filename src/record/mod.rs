@@ -110,7 +110,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
-        untracked(|| collect::deliver(strand.family.get()));
+        collect::deliver(strand.family.get());
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
@@ -141,15 +141,24 @@ fn register() -> Option<Pen> {
     Some(Pen(unsafe { strand.as_ref() }))
 }
 
+/// While this lives, nothing that the thread does is recorded.
+pub(crate) struct Untracked(*const Strand);
+
+impl Untracked {
+    pub(crate) fn new() -> Self {
+        Self(CURRENT.replace(UNTRACKED))
+    }
+}
+
+impl Drop for Untracked {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Runs `f` without recording what it does.
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*const Strand);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let _restore = Restore(CURRENT.replace(UNTRACKED));
+    let _untracked = Untracked::new();
     f()
 }
 
@@ -553,6 +562,33 @@ impl Pen {
             }
         }
         self.atomic(object, site, || (read(), What::Read))
+    }
+
+    /// Runs an operation on a watched variable and records it, a write with the value that it left behind. Unlike those of other atomics, no
+    /// write is left out: each value counts.
+    pub(crate) fn watched<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, What, Option<i64>),
+    ) -> R {
+        let id = self.identify(object);
+        let mut turn = object.order.enter();
+        let (result, what, value) = operate();
+        let (ticket, moment) = turn.draw(what != What::Read);
+        drop(turn);
+        if let Some(value) = value {
+            let high = (value as u64 >> 32) as u32;
+            self.push(What::Value, value as u32, high, 0);
+        }
+        self.push(what, id, ticket, code::site(site));
+        self.0.seen[id as usize % SEEN].set(Some(Seen {
+            object: id,
+            what,
+            moment,
+            epoch: self.epoch(),
+        }));
+        result
     }
 
     // Transactions.

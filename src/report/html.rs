@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{OPS, Report, sarif, words};
+use super::{Access, OPS, Place, Report, sarif, source, words};
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -28,6 +28,8 @@ struct Item<'a> {
     count: u64,
     /// What each access does, in words.
     told: Vec<String>,
+    /// The part of each access's line to underline, in characters.
+    spans: Vec<Option<(usize, usize)>>,
     /// The objects of the cycle.
     labels: Vec<String>,
     /// The objects of the window.
@@ -55,6 +57,11 @@ impl<'a> Item<'a> {
                 .iter()
                 .map(|access| words::told(report, access))
                 .collect(),
+            spans: report
+                .accesses
+                .iter()
+                .map(|access| span(report, access))
+                .collect(),
             labels: (0..report.objects.len()).map(label).collect(),
             window_labels: window
                 .iter()
@@ -64,6 +71,16 @@ impl<'a> Item<'a> {
             report,
         }
     }
+}
+
+fn span(report: &Report, access: &Access) -> Option<(usize, usize)> {
+    let Some(Place::Source { file, line, column }) = &access.place else {
+        return None;
+    };
+    let text = report.line(file, *line)?;
+    let span = source::span(text, *column);
+    let characters = |end: usize| text[..end].chars().count();
+    Some((characters(span.start), characters(span.end)))
 }
 
 /// The page for the given reports; those of the same cycle are one entry with a count.

@@ -20,7 +20,7 @@
 //! | `test` | the test or family |
 //! | `repeats` | how often the same came up again |
 //! | `excerpts` | source lines: `file`, `line` (of the first), `text` (a list) |
-//! | `window` | the events around: tables `strands`, `blocks`, `objects`, `places`; `events`, each `[position, strand, op, target, place]` with indices into the tables; `gaps` (`at`, `events`, `open`) where events were left out; `missing` (`from`, `to`, `events`, `bytes`) what the window had no room for |
+//! | `window` | the events around: tables `strands`, `blocks`, `objects`, `places`; `events`, each `[position, strand, op, target, place]` with indices into the tables; `gaps` (`at`, `events`, `open`: `[strand, block, begin]`) where events were left out or transactions are open already; `missing` (`from`, `to`, `events`, `bytes`) what the window had no room for |
 //!
 //! A place is `{"file": .., "line": .., "column": ..}`, counted from 1, or `{"label": ..}` where a trace has nothing
 //! better. What is absent is not known.
@@ -204,7 +204,7 @@ fn consistent(report: &Report) -> Result<(), String> {
     }
     for gap in &window.gaps {
         within("window: gap before event", gap.at, window.events.len() + 1)?;
-        for (strand, block) in &gap.open {
+        for super::window::Inside(strand, block, _) in &gap.open {
             within("window: strand", *strand, window.strands.len())?;
             within("window: block", *block, window.blocks.len())?;
         }

@@ -45,7 +45,7 @@ pub mod sarif;
 pub mod source;
 pub mod text;
 pub mod window;
-mod words;
+pub(crate) mod words;
 
 use std::collections::HashMap;
 
@@ -286,7 +286,7 @@ pub struct Object {
 }
 
 impl Object {
-    fn of(id: ObjectId, names: &dyn Names) -> Object {
+    pub(crate) fn of(id: ObjectId, names: &dyn Names) -> Object {
         let info = names.object(id);
         Object {
             kind: info.kind,
@@ -327,7 +327,7 @@ impl Object {
 pub(crate) struct StrandNames(HashMap<StrandId, String>);
 
 impl StrandNames {
-    fn new(names: &dyn Names, mut strands: Vec<StrandId>) -> StrandNames {
+    pub(crate) fn new(names: &dyn Names, mut strands: Vec<StrandId>) -> StrandNames {
         strands.sort_unstable();
         strands.dedup();
         let mut owners: HashMap<String, usize> = HashMap::new();
@@ -346,7 +346,7 @@ impl StrandNames {
         StrandNames(named.into_iter().map(unique).collect())
     }
 
-    fn name(&self, id: StrandId) -> String {
+    pub(crate) fn name(&self, id: StrandId) -> String {
         self.0
             .get(&id)
             .cloned()

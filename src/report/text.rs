@@ -108,7 +108,7 @@ fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
             group,
             report,
             place,
-            AnnotationKind::Primary,
+            blamed.begin,
             Some("this block is meant to happen in one piece".into()),
         );
     }
@@ -158,7 +158,7 @@ fn told<'a>(report: &'a Report, access: &'a Access) -> Group<'a> {
         group,
         report,
         access.place.as_ref(),
-        AnnotationKind::Primary,
+        Some(access.position),
         None,
     );
     // The first access of an object says where it comes from, unless its name says enough.
@@ -191,20 +191,26 @@ fn located<'a>(
     group: Group<'a>,
     report: &'a Report,
     place: Option<&'a Place>,
-    kind: AnnotationKind,
+    position: Option<u64>,
     label: Option<String>,
 ) -> Group<'a> {
     let (file, line, column) = match place {
         Some(Place::Source { file, line, column }) => (file, *line, *column),
-        Some(place @ Place::Label { .. }) => {
-            return group.element(Origin::path(clean(&place.to_string())));
+        // Who has only a trace finds the event by its position.
+        other => {
+            let event = position.map(|position| format!("event {position}"));
+            let label = other.map(|place| clean(&place.to_string()));
+            let words: Vec<String> = event.into_iter().chain(label).collect();
+            return match words.is_empty() {
+                true => group,
+                false => group.element(Origin::path(words.join(", "))),
+            };
         }
-        None => return group,
     };
     match report.line(file, line) {
         Some(text) => {
             let span = source::span(text, column);
-            let mut annotation: Annotation<'a> = kind.span(span);
+            let mut annotation: Annotation<'a> = AnnotationKind::Primary.span(span);
             if let Some(label) = label {
                 annotation = annotation.label(label);
             }

@@ -4,7 +4,7 @@
 //! be part of what a report tells. The window is bounded in bytes; where that was too little, the oldest events are lost and
 //! the report says which. It never has a say in a verdict.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,8 @@ pub struct Window {
     capacity: usize,
     /// How many entries fit before `grow` has to decide; at most `capacity`.
     room: usize,
-    /// By strand, the position of the open transaction's begin, or `NONE`.
-    open: Vec<u64>,
+    /// By strand, the open transaction.
+    open: Vec<Open>,
     /// How many transactions are open.
     depth: usize,
     /// The smallest of `open`.
@@ -56,6 +56,13 @@ pub struct Window {
     stale: bool,
     /// The last event that was lost because the ring was full, and how many since the oldest begin.
     lost: Option<Lost>,
+}
+
+/// An open transaction: where it began, or `NONE`, and its block.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    begin: u64,
+    block: BlockId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +104,7 @@ impl Window {
             self.trim();
         }
         match event.op {
-            Op::Begin => self.begin(event.strand, position),
+            Op::Begin => self.begin(event.strand, event.block(), position),
             Op::End => self.end(event.strand),
             Op::Value => return,
             _ if self.depth == 0 => return,
@@ -109,35 +116,37 @@ impl Window {
         self.entries.push_back(Entry { event, position });
     }
 
-    fn begin(&mut self, strand: StrandId, position: u64) {
+    fn begin(&mut self, strand: StrandId, block: BlockId, position: u64) {
         let at = strand.0 as usize;
         if self.open.len() <= at {
-            self.open.resize(at + 1, NONE);
+            let none = Open { begin: NONE, block };
+            self.open.resize(at + 1, none);
         }
-        if self.open[at] == NONE {
-            self.open[at] = position;
+        if self.open[at].begin == NONE {
+            self.open[at] = Open {
+                begin: position,
+                block,
+            };
             self.depth += 1;
             self.oldest = self.oldest.min(position);
         }
     }
 
     fn end(&mut self, strand: StrandId) {
-        let Some(begin) = self
-            .open
-            .get_mut(strand.0 as usize)
-            .filter(|begin| **begin != NONE)
-        else {
+        let open = self.open.get_mut(strand.0 as usize);
+        let Some(open) = open.filter(|open| open.begin != NONE) else {
             return;
         };
-        let was_oldest = *begin == self.oldest;
-        *begin = NONE;
+        let was_oldest = open.begin == self.oldest;
+        open.begin = NONE;
         self.depth -= 1;
         if was_oldest {
-            self.oldest = if self.depth == 0 {
-                NONE
-            } else {
-                self.open.iter().copied().min().unwrap_or(NONE)
-            };
+            self.oldest = self
+                .open
+                .iter()
+                .map(|open| open.begin)
+                .min()
+                .unwrap_or(NONE);
             self.stale = true;
         }
     }
@@ -233,40 +242,42 @@ impl Window {
         let kept = self.nearest(around, limit);
         let mut resolver = Resolver::new(self, names, strand_names, &kept);
         let mut slice = Slice::default();
-        let mut open: HashMap<StrandId, BlockId> = HashMap::new();
+        let mut open = self.open_at_start();
+        let note = |open: &mut BTreeMap<StrandId, (BlockId, u64)>, entry: &Entry| {
+            let Entry { event, position } = entry;
+            if event.op == Op::Begin {
+                open.insert(event.strand, (event.block(), *position));
+            } else if event.op == Op::End {
+                open.remove(&event.strand);
+            }
+        };
         let mut next = 0;
         for range in kept {
-            if range.start > next {
-                for Entry { event, .. } in self.entries.range(next..range.start) {
-                    match event.op {
-                        Op::Begin => drop(open.insert(event.strand, event.block())),
-                        Op::End => drop(open.remove(&event.strand)),
-                        _ => {}
-                    }
-                }
-                let mut inside: Vec<(StrandId, BlockId)> = open
-                    .iter()
-                    .map(|(strand, block)| (*strand, *block))
-                    .collect();
-                inside.sort();
-                let before = self.entries[range.start].position;
+            self.entries
+                .range(next..range.start)
+                .for_each(|entry| note(&mut open, entry));
+            let before = self
+                .entries
+                .get(range.start)
+                .map_or(NONE, |entry| entry.position);
+            if range.start > next || (next == 0 && !open.is_empty()) {
+                let inside = open.iter().map(|(strand, (block, begin))| {
+                    Inside(
+                        resolver.strand(*strand, before),
+                        resolver.block(*block),
+                        *begin,
+                    )
+                });
+                let (at, events) = (slice.events.len(), (range.start - next) as u64);
                 slice.gaps.push(Gap {
-                    at: slice.events.len(),
-                    events: (range.start - next) as u64,
-                    open: inside
-                        .into_iter()
-                        .map(|(strand, block)| {
-                            (resolver.strand(strand, before), resolver.block(block))
-                        })
-                        .collect(),
+                    at,
+                    events,
+                    open: inside.collect(),
                 });
             }
-            for Entry { event, position } in self.entries.range(range.clone()) {
-                match event.op {
-                    Op::Begin => drop(open.insert(event.strand, event.block())),
-                    Op::End => drop(open.remove(&event.strand)),
-                    _ => {}
-                }
+            for entry in self.entries.range(range.clone()) {
+                note(&mut open, entry);
+                let Entry { event, position } = entry;
                 let target = match target(event.op) {
                     Target::Object => Some(resolver.object(event, *position)),
                     Target::Strand => Some(resolver.strand(event.other(), *position)),
@@ -284,9 +295,9 @@ impl Window {
             next = range.end;
         }
         if next < self.entries.len() {
-            let events = (self.entries.len() - next) as u64;
+            let (at, events) = (slice.events.len(), (self.entries.len() - next) as u64);
             slice.gaps.push(Gap {
-                at: slice.events.len(),
+                at,
                 events,
                 open: Vec::new(),
             });
@@ -307,6 +318,27 @@ impl Window {
         (slice.strands, slice.objects, slice.blocks, slice.places) =
             (strands.list, objects.list, blocks.list, places.list);
         slice
+    }
+
+    /// The transactions that are open before the first entry, with their blocks and begins (0 where not known).
+    fn open_at_start(&self) -> BTreeMap<StrandId, (BlockId, u64)> {
+        let first = self.entries.front().map_or(NONE, |entry| entry.position);
+        let open = (0..)
+            .map(StrandId)
+            .zip(&self.open)
+            .filter(|(_, open)| open.begin < first);
+        let mut inside: BTreeMap<StrandId, (BlockId, u64)> = open
+            .map(|(strand, open)| (strand, (open.block, open.begin)))
+            .collect();
+        // One that has ended meanwhile has an end, and no begin before it.
+        let mut seen: HashSet<StrandId> = HashSet::new();
+        for Entry { event, .. } in &self.entries {
+            let boundary = matches!(event.op, Op::Begin | Op::End);
+            if boundary && seen.insert(event.strand) && event.op == Op::End {
+                inside.insert(event.strand, (event.block(), 0));
+            }
+        }
+        inside
     }
 
     /// Disjoint ranges of entries, in order: everything, or the surroundings of the given positions.
@@ -434,16 +466,21 @@ pub struct Row(
     pub Option<usize>,
 );
 
-/// Events that were left out of a report.
+/// Events that were left out of a report; none before the first event, where transactions are open already.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// Before which of the slice's events.
     pub at: usize,
     /// How many.
     pub events: u64,
-    /// Which strands are inside which blocks at its end.
-    pub open: Vec<(usize, usize)>,
+    /// The transactions that are open at its end.
+    pub open: Vec<Inside>,
 }
+
+/// An open transaction in a [`Gap`]: the index of its strand, that of its block, and the position of its begin, 0 where that
+/// is not known. In JSON an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inside(pub usize, pub usize, pub u64);
 
 /// Events since the oldest open transaction's begin that the window had no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

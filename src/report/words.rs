@@ -119,7 +119,7 @@ fn method(update: Update) -> &'static str {
 }
 
 /// `reads it`, with the object's label for `it`.
-pub(super) fn does(op: Op, object: &str) -> String {
+pub(crate) fn does(op: Op, object: &str) -> String {
     match op {
         Op::Read => format!("reads {object}"),
         Op::Write => format!("writes {object}"),

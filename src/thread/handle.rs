@@ -20,10 +20,6 @@ impl Forked {
         (Self(child.as_ref().map(Child::id)), child)
     }
 
-    pub(super) fn id(&self) -> Option<u32> {
-        self.0
-    }
-
     /// The strand's number, which somebody else is going to join.
     pub(super) fn into_id(mut self) -> Option<u32> {
         self.0.take()

@@ -89,6 +89,29 @@ impl<'a> Key<'a> {
         self.bytes
     }
 
+    /// The number of a name that is an ASCII letter and a number without leading zeros, of up to seven digits.
+    #[inline]
+    fn number(&self) -> Option<usize> {
+        let len = self.bytes.len() as u32;
+        if !(2..=8).contains(&len) || !(self.word as u8).is_ascii_alphabetic() {
+            return None;
+        }
+        // The digits become the high bytes, with zeros before them: eight digits in all.
+        let digits = 8 * (len - 1);
+        let text = self.word >> 8 << (64 - digits) | 0x3030_3030_3030_3030 >> digits;
+        let values = text.wrapping_sub(0x3030_3030_3030_3030);
+        let beyond = values | values.wrapping_add(0x7676_7676_7676_7676);
+        if beyond & 0x8080_8080_8080_8080 != 0 {
+            return None;
+        }
+        if len > 2 && self.word >> 8 & 0xff == u64::from(b'0') {
+            return None;
+        }
+        let pairs = (values * 10 + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+        Some(((fours * 10_000 + (fours >> 32)) & 0xffff_ffff) as usize)
+    }
+
     #[inline]
     fn slot(&self) -> u64 {
         mix(self.word, self.bytes.len() as u64)
@@ -137,16 +160,31 @@ const FREE: Slot = Slot {
 
 /// An open-addressing table from names to numbers. It does not own the names: a closure gives the name of a number, and is
 /// asked only where a name is longer than a word.
+///
+/// Most traces call their things `V0`, `V1`, `V2`. Such names, of one letter, are found in an array, which is an eighth of the
+/// table's size: with hundreds of thousands of variables the cost is in the cache misses.
 pub(crate) struct Interner {
     slots: Vec<Slot>,
     used: usize,
+    /// The letter; 0 while no such name has come.
+    letter: u8,
+    /// By the number in the name, the id and one; 0 where there is none.
+    numbered: Vec<u32>,
+    numbered_used: usize,
 }
+
+/// The array may be so many times as long as it has entries, and some: a few names with great numbers do not make it long.
+const SPARSE: usize = 4;
+const SOME: usize = 1024;
 
 impl Interner {
     pub(crate) fn new() -> Self {
         Self {
             slots: vec![FREE; 64],
             used: 0,
+            letter: 0,
+            numbered: Vec::new(),
+            numbered_used: 0,
         }
     }
 
@@ -170,13 +208,38 @@ impl Interner {
         }
     }
 
+    /// The number in a name of the array's letter.
+    #[inline]
+    fn number(&self, key: &Key<'_>) -> Option<usize> {
+        (key.word as u8 == self.letter).then(|| key.number())?
+    }
+
     #[inline]
     pub(crate) fn get<'n>(&self, key: &Key<'_>, name: impl Fn(u32) -> &'n [u8]) -> Option<u32> {
+        let numbered = self
+            .number(key)
+            .and_then(|number| self.numbered.get(number));
+        if let Some(id) = numbered.and_then(|id1| id1.checked_sub(1)) {
+            return Some(id);
+        }
         self.find(key, name).ok().map(|at| self.slots[at].id)
     }
 
     /// The key must not be there yet.
     pub(crate) fn insert(&mut self, key: &Key<'_>, id: u32) {
+        if self.letter == 0 && key.number().is_some() {
+            self.letter = key.word as u8;
+        }
+        if let Some(number) = self.number(key)
+            && number < (self.numbered_used * SPARSE + SOME).max(self.numbered.len())
+        {
+            if number >= self.numbered.len() {
+                self.numbered.resize(number + 1, 0);
+            }
+            self.numbered[number] = id + 1;
+            self.numbered_used += 1;
+            return;
+        }
         if self.used * 2 >= self.slots.len() {
             let doubled = vec![FREE; self.slots.len() * 2];
             let old = std::mem::replace(&mut self.slots, doubled);
@@ -211,6 +274,14 @@ impl Interner {
         key: &Key<'_>,
         name: impl Fn(u32) -> &'n [u8],
     ) -> Option<u32> {
+        let number = self.number(key);
+        if let Some(id1) = number.and_then(|number| self.numbered.get_mut(number))
+            && let Some(id) = id1.checked_sub(1)
+        {
+            *id1 = 0;
+            self.numbered_used -= 1;
+            return Some(id);
+        }
         let found = self.find(key, name).ok()?;
         let id = self.slots[found].id;
         let mask = self.slots.len() - 1;
@@ -279,7 +350,72 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(table.used, model.len());
+        assert_eq!(table.used + table.numbered_used, model.len());
+    }
+
+    #[test]
+    fn a_name_is_a_letter_and_a_number_only_if_it_is_written_so() {
+        for number in [0, 1, 7, 10, 99, 100, 12_345, 987_654, 1_000_000, 9_999_999] {
+            assert_eq!(
+                Key::new(format!("V{number}").as_bytes()).number(),
+                Some(number)
+            );
+        }
+        for name in [
+            "V",
+            "",
+            "7",
+            "V00",
+            "V01",
+            "V1x",
+            "Vx",
+            "V-1",
+            "V 1",
+            "V12345678",
+            "VV1",
+            "V1:",
+            "V1/",
+            "#1",
+            "V1\u{e9}",
+            "V\u{ff}",
+        ] {
+            assert_eq!(Key::new(name.as_bytes()).number(), None, "{name}");
+        }
+        for byte in (0..=255).filter(|byte: &u8| !byte.is_ascii_digit()) {
+            for at in 1..8 {
+                let mut name = *b"V1234567";
+                name[at] = byte;
+                assert_eq!(Key::new(&name).number(), None, "{byte} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn great_numbers_in_names_do_not_make_the_array_long() {
+        let mut table = Interner::new();
+        for (id, name) in ["V9999999", "V5", "V8888888", "W3", "V1500"]
+            .iter()
+            .enumerate()
+        {
+            table.insert(&Key::new(name.as_bytes()), id as u32);
+            assert_eq!(
+                table.get(&Key::new(name.as_bytes()), |_| b""),
+                Some(id as u32)
+            );
+        }
+        assert!(table.numbered.len() < 2 * SOME);
+        // What went into the table before the array reached it is still found there, once.
+        for number in 0..400 {
+            if number != 5 {
+                table.insert(&Key::new(format!("V{number}").as_bytes()), 100 + number);
+            }
+        }
+        table.insert(&Key::new(b"V1600"), 7);
+        let key = Key::new(b"V1500");
+        assert!(table.numbered.len() > 1500);
+        assert_eq!(table.get(&key, |_| b""), Some(4));
+        assert_eq!(table.remove(&key, |_| b""), Some(4));
+        assert_eq!(table.get(&key, |_| b""), None);
     }
 
     #[test]

@@ -161,7 +161,12 @@ impl Event {
     /// An [`Op::Value`]: the strand's next write stores this.
     #[inline]
     pub fn of_value(strand: StrandId, value: i64) -> Event {
-        Event { strand, target: value as u32, site: SiteId((value as u64 >> 32) as u32), op: Op::Value }
+        Event {
+            strand,
+            target: value as u32,
+            site: SiteId((value as u64 >> 32) as u32),
+            op: Op::Value,
+        }
     }
 
     /// The value of an [`Op::Value`].

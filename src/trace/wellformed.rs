@@ -110,7 +110,7 @@ pub fn describe(event: &Event, names: &dyn Names) -> String {
     let target = match event.op {
         Op::Begin | Op::End => names.block(BlockId(event.target)).name,
         Op::Fork | Op::Join => names.strand(event.other()).name,
-        Op::Split | Op::Restart => String::new(),
+        Op::Split | Op::Restart | Op::Exit => String::new(),
         Op::Value => event.value().to_string(),
         _ => object_name(names, event.object()),
     };

@@ -101,6 +101,7 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
                 (weight[0] / 4, Op::Retire, variable),
                 (weight[0] / 8, Op::Retire, 50 + variable),
                 (weight[0] / 8, Op::Value, 1),
+                (weight[0] / 4, Op::Exit, 0),
             ]);
         }
         if mix.recorded {
@@ -129,6 +130,7 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
 #[derive(Clone, Default)]
 struct StrandState {
     alive: bool,
+    exited: bool,
     depth: u32,
     held: u32,
 }
@@ -203,12 +205,29 @@ pub(crate) fn well_formed(events: &[Event]) -> Vec<Event> {
             }
             Op::Fork => {
                 keep = !strands[target].alive;
-                strands[target].alive = true;
+                if keep {
+                    strands[target] = StrandState {
+                        alive: true,
+                        ..StrandState::default()
+                    };
+                }
             }
             Op::Join => {
                 let child = &mut strands[target];
-                keep = target != at && child.alive && child.depth == 0 && child.held == 0;
-                child.alive &= !keep;
+                let over = child.exited || child.alive && child.depth == 0 && child.held == 0;
+                keep = target != at && over;
+                if keep {
+                    *child = StrandState::default();
+                }
+            }
+            Op::Exit => {
+                keep = strands[at].held == 0;
+                if keep {
+                    strands[at] = StrandState {
+                        exited: true,
+                        ..StrandState::default()
+                    };
+                }
             }
             Op::Send => {
                 keep = !sent[target];
@@ -234,7 +253,7 @@ pub(crate) fn closed(events: &[Event]) -> Vec<Event> {
     for event in events {
         match event.op {
             Op::Begin => open[event.strand.0 as usize] = true,
-            Op::End => open[event.strand.0 as usize] = false,
+            Op::End | Op::Exit => open[event.strand.0 as usize] = false,
             _ => {}
         }
     }
@@ -278,14 +297,14 @@ impl Oracle {
             }
             let age = match event.op {
                 Op::Fork | Op::Join => strand_age[target],
-                Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => 0,
+                Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value | Op::Exit => 0,
                 _ => object_age[target],
             };
             identity.push((strand_age[at], age));
             transaction.push(open[at].unwrap_or(i));
             in_block.push(open[at].is_some());
             match event.op {
-                Op::End => open[at] = None,
+                Op::End | Op::Exit => open[at] = None,
                 Op::Retire => object_age[target] += 1,
                 _ => {}
             }
@@ -303,7 +322,7 @@ impl Oracle {
 
     /// No step of a strand at all: names and values only.
     fn is_nothing(&self, i: usize) -> bool {
-        matches!(self.events[i].op, Op::Retire | Op::Value)
+        matches!(self.events[i].op, Op::Retire | Op::Value | Op::Exit)
     }
 
     /// The earlier event `i` orders before the later event `j`.

@@ -16,8 +16,10 @@ fn numbers() -> impl Strategy<Value = Expression> {
         let two = (inner.clone(), inner.clone());
         prop_oneof![
             inner.prop_map(|a| Expression::Negative(Box::new(a))),
-            two.clone().prop_map(|(a, b)| Expression::Sum(Box::new(a), Box::new(b))),
-            two.clone().prop_map(|(a, b)| Expression::Difference(Box::new(a), Box::new(b))),
+            two.clone()
+                .prop_map(|(a, b)| Expression::Sum(Box::new(a), Box::new(b))),
+            two.clone()
+                .prop_map(|(a, b)| Expression::Difference(Box::new(a), Box::new(b))),
             two.prop_map(|(a, b)| Expression::Product(Box::new(a), Box::new(b))),
         ]
     })
@@ -25,9 +27,17 @@ fn numbers() -> impl Strategy<Value = Expression> {
 
 fn formulas() -> impl Strategy<Value = Formula> {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
-    let comparisons = prop::sample::select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual]);
-    let compare = (comparisons, numbers(), numbers())
-        .prop_map(|(comparison, a, b)| Formula::Atom(Atom::Compare(comparison, a, b, Default::default())));
+    let comparisons = prop::sample::select(vec![
+        Equal,
+        NotEqual,
+        Less,
+        LessOrEqual,
+        Greater,
+        GreaterOrEqual,
+    ]);
+    let compare = (comparisons, numbers(), numbers()).prop_map(|(comparison, a, b)| {
+        Formula::Atom(Atom::Compare(comparison, a, b, Default::default()))
+    });
     let leaf = prop_oneof![
         1 => any::<bool>().prop_map(Formula::Constant),
         3 => (0..3_usize).prop_map(|variable| Formula::Atom(Atom::True(variable))),
@@ -42,8 +52,10 @@ fn formulas() -> impl Strategy<Value = Formula> {
             two.clone().prop_map(|(a, b)| Formula::Or(a, b)),
             two.clone().prop_map(|(a, b)| Formula::Implies(a, b)),
             // Two bare variables would be compared as numbers.
-            two.clone().prop_map(|(a, b)| Formula::Same(Box::new(Formula::Not(a)), b)),
-            two.clone().prop_map(|(a, b)| Formula::Differ(a, Box::new(Formula::Once(b)))),
+            two.clone()
+                .prop_map(|(a, b)| Formula::Same(Box::new(Formula::Not(a)), b)),
+            two.clone()
+                .prop_map(|(a, b)| Formula::Differ(a, Box::new(Formula::Once(b)))),
             one.clone().prop_map(Formula::Previously),
             one.clone().prop_map(Formula::Once),
             one.clone().prop_map(Formula::Historically),

@@ -24,7 +24,16 @@ fn reads(op: Op) -> bool {
 }
 
 fn writes(op: Op) -> bool {
-    matches!(op, Op::Write | Op::ReadWrite | Op::Update(_) | Op::Acquire | Op::Release | Op::Upgrade | Op::Downgrade)
+    matches!(
+        op,
+        Op::Write
+            | Op::ReadWrite
+            | Op::Update(_)
+            | Op::Acquire
+            | Op::Release
+            | Op::Upgrade
+            | Op::Downgrade
+    )
 }
 
 impl Order {
@@ -52,7 +61,14 @@ impl Order {
                     continue;
                 }
                 if relevant[variable] {
-                    relevant_events.push((events.len(), Write { position, variable, value: value.unwrap() }));
+                    relevant_events.push((
+                        events.len(),
+                        Write {
+                            position,
+                            variable,
+                            value: value.unwrap(),
+                        },
+                    ));
                 }
             }
             let strand = (event.strand.0, *strands.entry(event.strand.0).or_default());
@@ -99,8 +115,17 @@ impl Order {
             }
         }
         let numbers: Vec<usize> = relevant_events.iter().map(|(number, _)| *number).collect();
-        let before = numbers.iter().map(|&a| numbers.iter().map(|&b| all[a][b]).collect()).collect();
-        Order { writes: relevant_events.into_iter().map(|(_, write)| write).collect(), before }
+        let before = numbers
+            .iter()
+            .map(|&a| numbers.iter().map(|&b| all[a][b]).collect())
+            .collect();
+        Order {
+            writes: relevant_events
+                .into_iter()
+                .map(|(_, write)| write)
+                .collect(),
+            before,
+        }
     }
 
     /// Every linear extension, as indices of writes.
@@ -115,7 +140,8 @@ impl Order {
             runs.push(run.clone());
         }
         for next in 0..self.writes.len() {
-            let ready = (0..self.writes.len()).all(|other| !self.before[other][next] || run.contains(&other));
+            let ready = (0..self.writes.len())
+                .all(|other| !self.before[other][next] || run.contains(&other));
             if ready && !run.contains(&next) {
                 run.push(next);
                 self.extend(run, runs);
@@ -175,5 +201,7 @@ pub(crate) fn holds(formula: &Formula, states: &[Vec<i64>]) -> bool {
 
 /// The length of the run's shortest prefix in whose last state the formula is false.
 pub(crate) fn first_violation(formula: &Formula, states: &[Vec<i64>]) -> Option<usize> {
-    (1..=states.len()).find(|length| !holds(formula, &states[..*length])).map(|length| length - 1)
+    (1..=states.len())
+        .find(|length| !holds(formula, &states[..*length]))
+        .map(|length| length - 1)
 }

@@ -6,17 +6,38 @@ use aerodrome::trace::{Event, Op};
 
 #[track_caller]
 fn malformed(source: &str, expected: &str) {
-    assert_eq!(source.parse::<Property>().unwrap_err().to_string(), expected);
+    assert_eq!(
+        source.parse::<Property>().unwrap_err().to_string(),
+        expected
+    );
 }
 
 #[test]
 fn malformed_properties_are_pointed_at() {
-    malformed("", "expected a formula, found the end of the property\n  |\n  | \n  | ^");
-    malformed("x > ", "expected a formula, found the end of the property\n  |\n  | x > \n  |    ^");
-    malformed("x = 1", "expected an operator, a name or a number, found `=`; equality is `==`\n  |\n  | x = 1\n  |   ^");
-    malformed("p & q", "expected an operator, a name or a number, found `&`; \"and\" is `&&`\n  |\n  | p & q\n  |   ^");
-    malformed("(p || q", "expected `)`, found the end of the property\n  |\n  | (p || q\n  |        ^");
-    malformed("p q", "expected an operator or the end of the property, found the name `q`\n  |\n  | p q\n  |   ^");
+    malformed(
+        "",
+        "expected a formula, found the end of the property\n  |\n  | \n  | ^",
+    );
+    malformed(
+        "x > ",
+        "expected a formula, found the end of the property\n  |\n  | x > \n  |    ^",
+    );
+    malformed(
+        "x = 1",
+        "expected an operator, a name or a number, found `=`; equality is `==`\n  |\n  | x = 1\n  |   ^",
+    );
+    malformed(
+        "p & q",
+        "expected an operator, a name or a number, found `&`; \"and\" is `&&`\n  |\n  | p & q\n  |   ^",
+    );
+    malformed(
+        "(p || q",
+        "expected `)`, found the end of the property\n  |\n  | (p || q\n  |        ^",
+    );
+    malformed(
+        "p q",
+        "expected an operator or the end of the property, found the name `q`\n  |\n  | p q\n  |   ^",
+    );
     malformed(
         "[p, q]",
         "expected `)` at the end of the interval, found `]`: intervals are half open\n  |\n  | [p, q]\n  |      ^",
@@ -26,20 +47,38 @@ fn malformed_properties_are_pointed_at() {
         "1 < x < 3",
         "comparisons do not chain; put `&&` between two, or parentheses around one\n  |\n  | 1 < x < 3\n  |       ^",
     );
-    malformed("x + 1", "expected a truth value, found a number; compare it with another\n  |\n  | x + 1\n  | ^^^^^");
-    malformed("(x > 0) + 1 == 2", "expected a number, found a truth value\n  |\n  | (x > 0) + 1 == 2\n  | ^^^^^^^");
+    malformed(
+        "x + 1",
+        "expected a truth value, found a number; compare it with another\n  |\n  | x + 1\n  | ^^^^^",
+    );
+    malformed(
+        "(x > 0) + 1 == 2",
+        "expected a number, found a truth value\n  |\n  | (x > 0) + 1 == 2\n  | ^^^^^^^",
+    );
     malformed(
         "!x == 0",
         "expected two numbers or two truth values, found one of each\n  |\n  | !x == 0\n  | ^^^^^^^",
     );
-    malformed("(p && q) < true", "expected numbers beside `<`, found truth values\n  |\n  | (p && q) < true\n  |          ^");
-    malformed("x > 2y", "expected an operator after the number, found `y`\n  |\n  | x > 2y\n  |      ^");
-    malformed("über ~ 1", "expected an operator, a name or a number, found `~`\n  |\n  | über ~ 1\n  |      ^");
+    malformed(
+        "(p && q) < true",
+        "expected numbers beside `<`, found truth values\n  |\n  | (p && q) < true\n  |          ^",
+    );
+    malformed(
+        "x > 2y",
+        "expected an operator after the number, found `y`\n  |\n  | x > 2y\n  |      ^",
+    );
+    malformed(
+        "über ~ 1",
+        "expected an operator, a name or a number, found `~`\n  |\n  | über ~ 1\n  |      ^",
+    );
     malformed(
         "'x > 0",
         "expected `'` at the end of the name, found the end of the property\n  |\n  | 'x > 0\n  | ^^^^^^",
     );
-    malformed("p &&\nq ||", "expected a formula, found the end of the property\n  |\n  | q ||\n  |     ^");
+    malformed(
+        "p &&\nq ||",
+        "expected a formula, found the end of the property\n  |\n  | q ||\n  |     ^",
+    );
 }
 
 #[test]
@@ -54,26 +93,49 @@ fn numbers_outside_i64_are_pointed_at() {
         "expected a number from -9223372036854775808 to 9223372036854775807, found -9223372036854775809\n  |\n  \
          | x > -9223372036854775809\n  |     ^^^^^^^^^^^^^^^^^^^^",
     );
-    assert!("-9223372036854775808 <= x && x <= 9223372036854775807".parse::<Property>().is_ok());
+    assert!(
+        "-9223372036854775808 <= x && x <= 9223372036854775807"
+            .parse::<Property>()
+            .is_ok()
+    );
 }
 
 #[test]
 fn deep_long_and_large_properties_are_refused() {
     let error = |source: String| source.parse::<Property>().unwrap_err().message;
-    assert_eq!(error("(".repeat(100_000)), "expected at most 2000 names, numbers and operators, found more");
-    assert_eq!(error("(".repeat(500)), "expected at most 100 levels of nesting, found more");
-    assert_eq!(error("!".repeat(500)), "expected at most 100 levels of nesting, found more");
-    assert_eq!(error("x -> ".repeat(500) + "x"), "expected at most 100 levels of nesting, found more");
+    assert_eq!(
+        error("(".repeat(100_000)),
+        "expected at most 2000 names, numbers and operators, found more"
+    );
+    assert_eq!(
+        error("(".repeat(500)),
+        "expected at most 100 levels of nesting, found more"
+    );
+    assert_eq!(
+        error("!".repeat(500)),
+        "expected at most 100 levels of nesting, found more"
+    );
+    assert_eq!(
+        error("x -> ".repeat(500) + "x"),
+        "expected at most 100 levels of nesting, found more"
+    );
     assert!(("x && ".repeat(900) + "x").parse::<Property>().is_ok());
-    assert_eq!(error("once x && ".repeat(200) + "x"), "expected at most 128 temporal operators, found more");
+    assert_eq!(
+        error("once x && ".repeat(200) + "x"),
+        "expected at most 128 temporal operators, found more"
+    );
     let atoms: Vec<String> = (0..200).map(|number| format!("x > {number}")).collect();
-    assert_eq!(error(atoms.join(" && ")), "expected at most 128 different comparisons, found more");
+    assert_eq!(
+        error(atoms.join(" && ")),
+        "expected at most 128 different comparisons, found more"
+    );
 }
 
 #[test]
 fn operators_bind_as_the_grammar_says() {
     let same = |source: &str, explicit: &str| {
-        let [source, explicit]: [Property; 2] = [source, explicit].map(|text| text.parse().unwrap());
+        let [source, explicit]: [Property; 2] =
+            [source, explicit].map(|text| text.parse().unwrap());
         assert_eq!(source.formula(), explicit.formula());
     };
     same("a -> b -> c", "a -> (b -> c)");
@@ -91,16 +153,29 @@ fn operators_bind_as_the_grammar_says() {
 
 #[test]
 fn names_may_be_paths_fields_or_anything_in_quotes() {
-    let property: Property = "bank::total >= self.limit && 'a b' && end && 'once' -> état".parse().unwrap();
-    assert_eq!(property.variables(), ["bank::total", "self.limit", "a b", "end", "once", "état"]);
-    assert_eq!(property.to_string(), "bank::total >= self.limit && 'a b' && 'end' && 'once' -> état");
+    let property: Property = "bank::total >= self.limit && 'a b' && end && 'once' -> état"
+        .parse()
+        .unwrap();
+    assert_eq!(
+        property.variables(),
+        ["bank::total", "self.limit", "a b", "end", "once", "état"]
+    );
+    assert_eq!(
+        property.to_string(),
+        "bank::total >= self.limit && 'a b' && 'end' && 'once' -> état"
+    );
 }
 
 const NAMES: TestNames = TestNames(&["x", "y", "z"]);
 
 #[track_caller]
 fn undecided(source: &str, trace: &[Event], expected: &str) {
-    assert_eq!(explore(source, Limits::default(), &NAMES, trace).unwrap_err().to_string(), expected);
+    assert_eq!(
+        explore(source, Limits::default(), &NAMES, trace)
+            .unwrap_err()
+            .to_string(),
+        expected
+    );
 }
 
 #[test]
@@ -123,7 +198,11 @@ fn an_unknown_name_is_pointed_at_and_the_known_ones_are_listed() {
 #[test]
 fn a_write_without_a_value_is_an_error() {
     let trace = [write(0, 0, 1).as_slice(), &[event(1, Op::Write, 0)]].concat();
-    undecided("x > 0", &trace, "event 3 writes `x`: expected its value before it, found none");
+    undecided(
+        "x > 0",
+        &trace,
+        "event 3 writes `x`: expected its value before it, found none",
+    );
 }
 
 #[test]
@@ -152,17 +231,38 @@ fn two_living_variables_of_one_name_are_an_error() {
 fn a_variable_that_is_made_again_continues_the_former_one() {
     let names = TestNames(&["x", "x"]);
     let retire = [event(0, Op::Retire, 0)];
-    let trace = [&write(0, 0, 1), retire.as_slice(), &write(0, 1, 5), &write(0, 1, 6)].concat();
-    let outcome = explore("previously x != 5 || x == 6", Limits::default(), &names, &trace).unwrap();
+    let trace = [
+        &write(0, 0, 1),
+        retire.as_slice(),
+        &write(0, 1, 5),
+        &write(0, 1, 6),
+    ]
+    .concat();
+    let outcome = explore(
+        "previously x != 5 || x == 6",
+        Limits::default(),
+        &names,
+        &trace,
+    )
+    .unwrap();
     assert_eq!((outcome.events, outcome.holds()), (2, true));
     assert_eq!(outcome.initial, [1]);
 }
 
 #[test]
 fn a_property_that_is_false_from_the_start_is_broken_in_every_run() {
-    let trace = [write(0, 0, 0), write(0, 1, 0), write(1, 0, 1), write(2, 1, 1)].concat();
+    let trace = [
+        write(0, 0, 0),
+        write(0, 1, 0),
+        write(1, 0, 1),
+        write(2, 1, 1),
+    ]
+    .concat();
     let outcome = explore("x + y > 0", Limits::default(), &NAMES, &trace).unwrap();
-    assert_eq!((outcome.runs, outcome.violating, outcome.observed_broken), (2, 2, true));
+    assert_eq!(
+        (outcome.runs, outcome.violating, outcome.observed_broken),
+        (2, 2, true)
+    );
     assert_eq!(outcome.counterexamples.len(), 1);
     assert!(outcome.counterexamples[0].steps.is_empty());
     let expected = "\

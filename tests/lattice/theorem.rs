@@ -23,8 +23,18 @@ fn messages(trace: &[Event]) -> Vec<Message> {
         }
         if let Some((chain, clock)) = causality.step(event, writes) {
             let value = value[event.strand.0 as usize];
-            let event = Relevant { position, strand: event.strand, site: event.site, variable, value };
-            messages.push(Message { event, chain, clock });
+            let event = Relevant {
+                position,
+                strand: event.strand,
+                site: event.site,
+                variable,
+                value,
+            };
+            messages.push(Message {
+                event,
+                chain,
+                clock,
+            });
         }
     }
     messages

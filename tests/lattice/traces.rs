@@ -9,12 +9,19 @@ pub(crate) struct TestNames(pub(crate) &'static [&'static str]);
 
 impl Names for TestNames {
     fn strand(&self, id: StrandId) -> StrandInfo {
-        StrandInfo { name: format!("T{}", id.0) }
+        StrandInfo {
+            name: format!("T{}", id.0),
+        }
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
         let name = self.0.get(id.0 as usize).map(|name| name.to_string());
-        ObjectInfo { kind: ObjectKind::Variable, name, type_name: None, created: SiteId::NONE }
+        ObjectInfo {
+            kind: ObjectKind::Variable,
+            name,
+            type_name: None,
+            created: SiteId::NONE,
+        }
     }
 
     fn kind(&self, _: ObjectId) -> ObjectKind {
@@ -26,21 +33,37 @@ impl Names for TestNames {
     }
 
     fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo { name: String::new(), site: SiteId::NONE }
+        BlockInfo {
+            name: String::new(),
+            site: SiteId::NONE,
+        }
     }
 }
 
 pub(crate) fn event(strand: u32, op: Op, target: u32) -> Event {
-    Event { strand: StrandId(strand), op, target, site: SiteId::NONE }
+    Event {
+        strand: StrandId(strand),
+        op,
+        target,
+        site: SiteId::NONE,
+    }
 }
 
 /// A write with its value.
 pub(crate) fn write(strand: u32, object: u32, value: i64) -> [Event; 2] {
-    [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)]
+    [
+        Event::of_value(StrandId(strand), value),
+        event(strand, Op::Write, object),
+    ]
 }
 
 /// Feeds a whole trace.
-pub(crate) fn explore(property: &str, limits: Limits, names: &TestNames, trace: &[Event]) -> Result<Outcome, Error> {
+pub(crate) fn explore(
+    property: &str,
+    limits: Limits,
+    names: &TestNames,
+    trace: &[Event],
+) -> Result<Outcome, Error> {
     let mut lattice = Lattice::new(property.parse()?, limits);
     for (event, position) in trace.iter().zip(1..) {
         lattice.step(event, position, names)?;
@@ -102,11 +125,22 @@ pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
             continue;
         }
         match action {
-            Action::Access { variable, how: 0 | 1, .. } => trace.push(event(strand, Op::Read, variable)),
-            Action::Access { variable, how, value } if written < writes => {
+            Action::Access {
+                variable,
+                how: 0 | 1,
+                ..
+            } => trace.push(event(strand, Op::Read, variable)),
+            Action::Access {
+                variable,
+                how,
+                value,
+            } if written < writes => {
                 let op = [Op::Write, Op::ReadWrite, Op::Update(Update::Add)][how as usize - 2];
                 written += 1;
-                trace.extend([Event::of_value(StrandId(strand), value), event(strand, op, variable)]);
+                trace.extend([
+                    Event::of_value(StrandId(strand), value),
+                    event(strand, op, variable),
+                ]);
             }
             Action::Access { .. } => {}
             Action::Plain { how } => {
@@ -134,7 +168,9 @@ pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
             Action::Await => trace.push(event(strand, Op::Await, SIGNAL)),
             Action::Send => {
                 // The smallest number that is free: a received message's number is given again.
-                let message = (FIRST_MESSAGE..).find(|message| !messages.contains(message)).unwrap();
+                let message = (FIRST_MESSAGE..)
+                    .find(|message| !messages.contains(message))
+                    .unwrap();
                 messages.push(message);
                 trace.push(event(strand, Op::Send, message));
             }
@@ -144,12 +180,17 @@ pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
                 }
             }
             // A strand that is forked again without a join had retired by itself.
-            Action::Fork(other) if other != strand && exclusive != Some(other) && !shared.contains(&other) => {
+            Action::Fork(other)
+                if other != strand && exclusive != Some(other) && !shared.contains(&other) =>
+            {
                 joined[other as usize] = false;
                 trace.push(event(strand, Op::Fork, other));
             }
             Action::Join(other)
-                if other != strand && exclusive != Some(other) && !shared.contains(&other) && !joined[other as usize] =>
+                if other != strand
+                    && exclusive != Some(other)
+                    && !shared.contains(&other)
+                    && !joined[other as usize] =>
             {
                 joined[other as usize] = true;
                 trace.push(event(strand, Op::Join, other));

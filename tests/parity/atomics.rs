@@ -29,7 +29,9 @@ mod atomics {
                 assert_eq!(a.fetch_nand(0b11, SeqCst), 0b1001);
                 assert_eq!(a.fetch_max(20, SeqCst), !0b1);
                 assert_eq!(a.fetch_min(5, SeqCst), (!0b1).max(20));
-                assert_eq!(a.fetch_update(SeqCst, SeqCst, |v| Some(v + 1)), Ok((!0b1 as $Int).max(20).min(5)));
+                let before = a.load(SeqCst);
+                assert_eq!(before, 5);
+                assert_eq!(a.fetch_update(SeqCst, SeqCst, |v| Some(v + 1)), Ok(before));
                 a.store(6, SeqCst);
                 assert_eq!(a.fetch_update(SeqCst, SeqCst, |_| None), Err(6));
                 assert_eq!(a.try_update(AcqRel, Acquire, |v| v.checked_sub(1)), Ok(6));
@@ -136,13 +138,13 @@ mod atomics {
     #[test]
     #[should_panic(expected = "there is no such thing as a release load")]
     fn a_load_with_a_wrong_ordering_panics() {
-        AtomicU8::new(0).load(Release);
+        AtomicU8::new(0).load(hint::black_box(Release));
     }
 
     #[test]
     #[should_panic(expected = "there is no such thing as an acquire store")]
     fn a_store_with_a_wrong_ordering_panics() {
-        AtomicU8::new(0).store(0, Acquire);
+        AtomicU8::new(0).store(0, hint::black_box(Acquire));
     }
 
     #[test]
@@ -151,7 +153,7 @@ mod atomics {
         let update = || a.update(SeqCst, SeqCst, |_| panic!("in the closure"));
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(update));
         assert!(panicked.is_err());
-        let wrong = std::panic::catch_unwind(|| a.load(AcqRel));
+        let wrong = std::panic::catch_unwind(|| a.load(hint::black_box(AcqRel)));
         assert!(wrong.is_err());
         assert_eq!(a.fetch_add(1, SeqCst), 1);
     }
@@ -223,7 +225,7 @@ mod atomics {
             fn drop(&mut self) {
                 self.0.fetch_add(1, SeqCst);
                 assert!(self.0.load(SeqCst) > 0);
-                drop(AtomicU32::new(1).swap(2, SeqCst));
+                assert_eq!(AtomicU32::new(1).swap(2, SeqCst), 1);
             }
         }
         thread_local!(static LOCAL: std::cell::RefCell<Option<Count>> = const { std::cell::RefCell::new(None) });

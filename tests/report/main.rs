@@ -2,6 +2,8 @@
 #![cfg(feature = "trace")]
 
 mod cases;
+#[cfg(feature = "cli")]
+mod cli;
 mod html;
 mod json;
 mod sarif;

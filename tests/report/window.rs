@@ -1,7 +1,7 @@
 //! The window: what it keeps, what it loses, and how it says so.
 
 use aerodrome::check::{Access, Edge, Transaction, Violation};
-use aerodrome::report::window::Window;
+use aerodrome::report::window::{Inside, Window};
 use aerodrome::report::{Extras, Report};
 use aerodrome::trace::*;
 
@@ -165,6 +165,11 @@ fn where_it_is_too_small_the_report_says_what_is_missing() {
     feed(&mut window, &base());
     let report = report(&window, &violation(3, 5, 7), 0);
     assert_eq!(positions(&report), [5, 6, 7]);
+    // Both transactions are known to be open where the window starts, one by its end.
+    assert_eq!(
+        report.window.as_ref().unwrap().gaps[0].open,
+        [Inside(0, 0, 2), Inside(1, 1, 0)]
+    );
     let missing = report.window.as_ref().unwrap().missing.unwrap();
     assert_eq!(
         (missing.from, missing.to, missing.events, missing.bytes),
@@ -208,7 +213,7 @@ fn a_long_window_is_cut_around_the_cycle_and_the_gaps_say_who_is_inside_what() {
     let mut inside: Vec<(&str, &str)> = gap
         .open
         .iter()
-        .map(|(strand, block)| {
+        .map(|Inside(strand, block, _)| {
             (
                 slice.strands[*strand].as_str(),
                 slice.blocks[*block].name.as_str(),

@@ -9,8 +9,8 @@ const UNARY: u64 = 1 << (TAG_BITS - 1);
 
 /// The largest index of a node in its slot.
 pub(super) const MAX_INDEX: u64 = (1 << INDEX_BITS) - 1;
-/// The number of slots that a node can name.
-pub(super) const MAX_SLOTS: u32 = 1 << (64 - TAG_BITS - INDEX_BITS);
+/// The number of slots that a node can name; the last one is kept for [`Node::NEVER`].
+pub(super) const MAX_SLOTS: u32 = (1 << (64 - TAG_BITS - INDEX_BITS)) - 1;
 
 /// A node of the graph: a slot and an index, and whether its events now stand outside any block.
 ///
@@ -234,6 +234,18 @@ impl Mark {
     #[inline]
     pub(super) fn is_empty(self) -> bool {
         self.bits == 0
+    }
+
+    /// Exactly one access.
+    #[inline]
+    pub(super) fn is_single(self) -> bool {
+        self.bits > Tag::List as u64
+    }
+
+    /// One access, of this kind.
+    #[inline]
+    pub(super) fn is_a(self, tag: Tag) -> bool {
+        self.bits & (UNARY - 1) == tag as u64
     }
 
     #[inline]

@@ -69,6 +69,8 @@
 mod mark;
 mod paged;
 mod reach;
+#[cfg(test)]
+mod tests;
 
 use mark::{Mark, Tag};
 use paged::Paged;
@@ -139,70 +141,71 @@ impl Exact {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, tag: Tag, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(&event, position);
+        let node = self.graph.node(slot);
         let variable = self.variables.get_mut(event.target);
         let current = variable.current;
-        if current.is_of(self.graph.node(slot)) {
-            let group = current.own_tag();
-            if group == tag || group.excludes() {
-                return None;
+        if current.is_of(node)
+            && (current.is_a(tag) || current.is_a(Tag::Write) || current.is_a(Tag::ReadWrite))
+        {
+            return None;
+        }
+        // Most accesses come after nothing but the strand's own and dead ones.
+        if current.is_single()
+            && !variable.before.is_list()
+            && (current.slot() == slot || self.graph.is_dead(current))
+        {
+            if tag.excludes() || !current.is_a(tag) {
+                variable.before = current;
+            } else if variable.before.is_single() {
+                return self.access_slowly(slot, tag, event, position);
             }
+            variable.current = Mark::new(node, tag, event.site, position);
+            return None;
         }
-        let mut step = Step::new(event, position, tag);
-        if current.is_list() || variable.before.is_list() {
-            self.access_lists(slot, &mut step);
-            return step.found;
-        }
-        if current.is_empty() {
-            variable.current = Mark::new(self.graph.node(slot), tag, event.site, position);
-        } else if current.own_tag().commutes(tag) {
-            if !variable.before.is_empty() {
-                self.graph.edge(variable.before, slot, &mut step);
-            }
-            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
-            variable.current = if current.slot() == slot || self.graph.is_dead(current) {
-                mark
-            } else {
-                self.lists.pair(tag, current, mark)
-            };
-        } else {
-            self.graph.edge(current, slot, &mut step);
-            variable.before = current;
-            variable.current = Mark::new(self.graph.node(slot), tag, event.site, position);
-        }
-        step.found
+        self.access_slowly(slot, tag, event, position)
     }
 
-    /// An access to a variable of which at least one group has several members.
-    fn access_lists(&mut self, slot: u32, step: &mut Step) {
-        let variable = self.variables.get_mut(step.event.target);
-        let tag = step.tag;
-        if variable.current.tag().commutes(tag) {
-            if self
+    /// An access that comes after others, or joins others.
+    #[inline(never)]
+    fn access_slowly(
+        &mut self,
+        slot: u32,
+        tag: Tag,
+        event: Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let variable = self.variables.get_mut(event.target);
+        let commutes = variable.current.tag().commutes(tag);
+        if commutes
+            && self
                 .lists
                 .has(variable.current, self.graph.node(slot), slot)
-            {
-                return;
+        {
+            return None;
+        }
+        let mut step = Step::new(event, position, tag);
+        if commutes {
+            if !variable.before.is_empty() {
+                self.lists
+                    .edges(&mut variable.before, slot, &mut step, &mut self.graph);
             }
-            self.lists
-                .edges(&mut variable.before, slot, step, &mut self.graph);
-            let mark = Mark::new(self.graph.node(slot), tag, step.event.site, step.position);
+            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
             variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
         } else {
             self.lists
-                .edges(&mut variable.current, slot, step, &mut self.graph);
+                .edges(&mut variable.current, slot, &mut step, &mut self.graph);
             self.lists.discard(variable.before);
-            variable.before = if tag.excludes() {
+            variable.before = variable.current;
+            if tag.excludes() {
                 self.lists.discard(variable.current);
-                Mark::EMPTY
-            } else {
-                variable.current
-            };
-            variable.current =
-                Mark::new(self.graph.node(slot), tag, step.event.site, step.position);
+                variable.before = Mark::EMPTY;
+            }
+            variable.current = Mark::new(self.graph.node(slot), tag, event.site, position);
         }
+        step.found
     }
 
     /// A strand takes a lock.
@@ -308,7 +311,8 @@ impl Engine for Exact {
                 return step.found;
             }
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value | Op::Exit => {}
+            Op::Exit => self.graph.exit(event.strand),
+            Op::Split | Op::Restart | Op::Value => {}
         }
         None
     }
@@ -319,6 +323,19 @@ impl Engine for Exact {
 struct Lists {
     lists: Vec<Vec<Mark>>,
     free: Vec<u32>,
+}
+
+/// Where the member of `slot` is, or belongs.
+#[inline]
+fn find(list: &[Mark], slot: u32) -> Result<usize, usize> {
+    // Slots are dense, so the member of a slot is seldom far from where it is in a list of all.
+    if list
+        .get(slot as usize)
+        .is_some_and(|mark| mark.slot() == slot)
+    {
+        return Ok(slot as usize);
+    }
+    list.binary_search_by_key(&slot, |mark| mark.slot())
 }
 
 /// A list that was larger than this gives its memory back.
@@ -354,8 +371,7 @@ impl Lists {
             return group.is_of(node);
         }
         let list = &self.lists[group.list_number() as usize];
-        list.binary_search_by_key(&slot, |mark| mark.slot())
-            .is_ok_and(|at| list[at].is_of(node))
+        find(list, slot).is_ok_and(|at| list[at].is_of(node))
     }
 
     /// The group with `mark` in it, in place of an older access of its strand.
@@ -368,7 +384,7 @@ impl Lists {
             };
         }
         let list = &mut self.lists[group.list_number() as usize];
-        match list.binary_search_by_key(&mark.slot(), |mark| mark.slot()) {
+        match find(list, mark.slot()) {
             Ok(at) => list[at] = mark,
             Err(at) if list.len() < list.capacity() => list.insert(at, mark),
             Err(_) => {
@@ -406,5 +422,11 @@ impl Lists {
             self.discard(*group);
             *group = left;
         }
+    }
+
+    /// How much memory is kept, in members.
+    #[cfg(test)]
+    fn size(&self) -> usize {
+        self.lists.iter().map(|list| 1 + list.capacity()).sum()
     }
 }

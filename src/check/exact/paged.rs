@@ -5,7 +5,7 @@ const PAGE: usize = 256;
 /// Entries that were never touched are `T::default()`.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
-    pages: Vec<Option<Box<[T]>>>,
+    pages: Vec<Option<Box<[T; PAGE]>>>,
 }
 
 impl<T: Default + Copy> Paged<T> {
@@ -16,7 +16,7 @@ impl<T: Default + Copy> Paged<T> {
     #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
         let (page, entry) = (number as usize / PAGE, number as usize % PAGE);
-        if self.pages.get(page).is_none_or(|page| page.is_none()) {
+        if !matches!(self.pages.get(page), Some(Some(_))) {
             self.add(page);
         }
         match &mut self.pages[page] {
@@ -26,6 +26,7 @@ impl<T: Default + Copy> Paged<T> {
     }
 
     /// The entry, taken out of the table.
+    #[inline]
     pub(super) fn take(&mut self, number: u32) -> T {
         match self.pages.get_mut(number as usize / PAGE) {
             Some(Some(page)) => std::mem::take(&mut page[number as usize % PAGE]),
@@ -38,6 +39,7 @@ impl<T: Default + Copy> Paged<T> {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        self.pages[page] = Some(vec![T::default(); PAGE].into_boxed_slice());
+        // By way of a vector, so that the page is written once and in its place.
+        self.pages[page] = vec![T::default(); PAGE].into_boxed_slice().try_into().ok();
     }
 }

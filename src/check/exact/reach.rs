@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
-use crate::check::cycle::{self, Hop};
+use crate::check::cycle::{self, Hop, object_of};
 use crate::check::{Access, Edge, Transaction, Violation};
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Op, SiteId, StrandId};
 
 /// How many transactions of one strand are remembered by name while an open transaction reaches them.
 const REMEMBERED: usize = 1024;
@@ -318,10 +318,7 @@ impl Reachability {
         let mut reaches = std::mem::take(&mut self.slots[slot as usize].reaches);
         for &other in &reaches {
             let it = &mut self.slots[other as usize];
-            if let Ok(at) = it
-                .reached_by
-                .binary_search_by_key(&slot, |reach| reach.reacher)
-            {
+            if let Ok(at) = find(&it.reached_by, slot) {
                 it.reached_by.remove(at);
             }
             if it.reached_by.is_empty() {
@@ -338,11 +335,7 @@ impl Reachability {
 
     pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
         let child = event.other();
-        if let Some(&old) = self.slot_of.get(child.0 as usize)
-            && old != NO_SLOT
-        {
-            self.retire(old & !ATTENTION);
-        }
+        self.exit(child);
         let new = self.allocate(child);
         let from = Mark::new(
             self.slots[slot as usize].node,
@@ -351,6 +344,14 @@ impl Reachability {
             position,
         );
         self.inherit(slot, new, from, position);
+    }
+
+    /// The strand does nothing any more. It may still be joined.
+    pub(super) fn exit(&mut self, strand: StrandId) {
+        match self.slot_of.get(strand.0 as usize) {
+            Some(&slot) if slot != NO_SLOT => self.retire(slot & !ATTENTION),
+            _ => {}
+        }
     }
 
     pub(super) fn join(&mut self, slot: u32, step: &mut Step) {
@@ -386,39 +387,45 @@ impl Reachability {
 
     fn take(&mut self, from: Mark, slot: u32, step: &mut Step) {
         let source = &self.slots[from.slot() as usize];
-        let here = &self.slots[slot as usize];
-        let mut new = std::mem::take(&mut self.new_reachers);
-        new.clear();
-        let is_new = |reacher: u32| {
-            here.reached_by
-                .binary_search_by_key(&reacher, |reach| reach.reacher)
-                .is_err()
-        };
-        if from.is_of(source.open) && is_new(from.slot()) {
-            new.push(from.slot());
-        }
-        let mut closes = false;
+        let here = &self.slots[slot as usize].reached_by;
+        let mut is_news = from.is_of(source.open) && find(here, from.slot()).is_err();
         for reach in &source.reached_by {
             if reach.to.index() <= from.index() {
                 if reach.reacher == slot {
-                    closes = true;
-                } else if is_new(reach.reacher) {
-                    new.push(reach.reacher);
+                    if step.found.is_none() {
+                        step.found = Some(self.cycle(from, slot, step));
+                    }
+                    return;
                 }
+                is_news = is_news || find(here, reach.reacher).is_err();
             }
         }
-        if closes {
-            if step.found.is_none() {
-                step.found = Some(self.cycle(from, slot, step));
-            }
-        } else if !new.is_empty() {
-            self.spread(from, slot, step, &new);
+        if is_news {
+            self.spread(from, slot, step);
         }
+    }
+
+    /// All who reach `from` reach the strand in `slot` from now on, and whatever its open transaction reaches.
+    fn spread(&mut self, from: Mark, slot: u32, step: &mut Step) {
+        let mut new = std::mem::take(&mut self.new_reachers);
+        new.clear();
+        let source = &self.slots[from.slot() as usize];
+        let all = source
+            .reached_by
+            .iter()
+            .filter(|reach| reach.to.index() <= from.index());
+        new.extend(all.map(|reach| reach.reacher));
+        if from.is_of(source.open) {
+            new.push(from.slot());
+        }
+        let here = &self.slots[slot as usize].reached_by;
+        new.retain(|&reacher| find(here, reacher).is_err());
+        self.enter(from, slot, step, &new);
         self.new_reachers = new;
     }
 
-    /// The transactions `new` reach the strand in `slot` from now on, and whatever its open transaction reaches.
-    fn spread(&mut self, from: Mark, slot: u32, step: &mut Step, new: &[u32]) {
+    /// The transactions `new` reach the strand in `slot` by this edge, and did not before.
+    fn enter(&mut self, from: Mark, slot: u32, step: &mut Step, new: &[u32]) {
         let is_open = self.slots[slot as usize].open != Node::NEVER;
         if !is_open && !step.bumped {
             step.bumped = true;
@@ -455,7 +462,7 @@ impl Reachability {
             );
             for &other in &reaches {
                 let it = &self.slots[other as usize].reached_by;
-                if let Ok(at) = it.binary_search_by_key(&slot, |reach| reach.reacher) {
+                if let Ok(at) = find(it, slot) {
                     let reach = Reach { reacher, ..it[at] };
                     self.lower(other, reach);
                 }
@@ -469,10 +476,7 @@ impl Reachability {
     /// Enters `reach` where it is news.
     fn lower(&mut self, slot: u32, reach: Reach) {
         let it = &mut self.slots[slot as usize];
-        match it
-            .reached_by
-            .binary_search_by_key(&reach.reacher, |reach| reach.reacher)
-        {
+        match find(&it.reached_by, reach.reacher) {
             Ok(at) if it.reached_by[at].to.index() <= reach.to.index() => {}
             Ok(at) => it.reached_by[at] = reach,
             Err(at) => {
@@ -548,7 +552,7 @@ impl Reachability {
         let mut at = closing.slot();
         while at != slot {
             let reached_by = &self.slots[at as usize].reached_by;
-            let Ok(found) = reached_by.binary_search_by_key(&slot, |reach| reach.reacher) else {
+            let Ok(found) = find(reached_by, slot) else {
                 unreachable!("a reacher reaches the origin of its edges");
             };
             path.push(reached_by[found]);
@@ -597,12 +601,49 @@ impl Reachability {
         }
         cycle::violation(hops, now)
     }
+
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How much memory is kept, in entries.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        let slots = self
+            .slots
+            .iter()
+            .map(|slot| slot.reached_by.capacity() + slot.reaches.capacity());
+        slots.sum::<usize>()
+            + self
+                .owners
+                .iter()
+                .map(|owner| owner.remembered.capacity())
+                .sum::<usize>()
+    }
+
+    /// As if the strand had had almost all the transactions that a slot can have.
+    #[cfg(test)]
+    pub(super) fn wear_out(&mut self, strand: StrandId) {
+        let slot = self.slot_of[strand.0 as usize];
+        self.slots[slot as usize].node = Node::new(slot, MAX_INDEX - 3);
+    }
 }
 
-/// The object of an event, where the operation is on one.
-fn object_of(op: Op, target: u32) -> Option<ObjectId> {
-    match op {
-        Op::Begin | Op::End | Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Value => None,
-        _ => Some(ObjectId(target)),
+/// Where the entry of `reacher` is, or belongs.
+#[inline]
+fn find(reached_by: &[Reach], reacher: u32) -> Result<usize, usize> {
+    if reached_by.len() > 4 {
+        return reached_by.binary_search_by_key(&reacher, |reach| reach.reacher);
     }
+    for (at, reach) in reached_by.iter().enumerate() {
+        if reach.reacher >= reacher {
+            return if reach.reacher == reacher {
+                Ok(at)
+            } else {
+                Err(at)
+            };
+        }
+    }
+    Err(reached_by.len())
 }

@@ -148,7 +148,10 @@ enum Level {
 impl Formula {
     /// The formula as text that parses to it again, given the variables' names.
     pub fn display<'a>(&'a self, names: &'a [String]) -> impl fmt::Display + 'a {
-        Shown { formula: self, names }
+        Shown {
+            formula: self,
+            names,
+        }
     }
 
     fn level(&self) -> Level {
@@ -158,7 +161,9 @@ impl Formula {
             Formula::And(..) => Level::Conjunction,
             Formula::Since(..) => Level::Since,
             Formula::Previously(_) | Formula::Once(_) | Formula::Historically(_) => Level::Prefix,
-            Formula::Same(..) | Formula::Differ(..) | Formula::Atom(Atom::Compare(..)) => Level::Comparison,
+            Formula::Same(..) | Formula::Differ(..) | Formula::Atom(Atom::Compare(..)) => {
+                Level::Comparison
+            }
             Formula::Not(_) => Level::Unary,
             Formula::Constant(_)
             | Formula::Atom(Atom::True(_))
@@ -181,7 +186,12 @@ impl fmt::Display for Shown<'_> {
 }
 
 impl Shown<'_> {
-    fn formula(&self, f: &mut fmt::Formatter<'_>, formula: &Formula, at_least: Level) -> fmt::Result {
+    fn formula(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        formula: &Formula,
+        at_least: Level,
+    ) -> fmt::Result {
         if formula.level() < at_least {
             f.write_str("(")?;
             self.formula(f, formula, Level::Implication)?;
@@ -223,7 +233,13 @@ impl Shown<'_> {
     }
 
     /// `a == b` of two variables would compare their numbers: one of them is shown so that it is a truth value.
-    fn truth_values(&self, f: &mut fmt::Formatter<'_>, a: &Formula, word: &str, b: &Formula) -> fmt::Result {
+    fn truth_values(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        a: &Formula,
+        word: &str,
+        b: &Formula,
+    ) -> fmt::Result {
         let variable = |formula: &Formula| matches!(formula, Formula::Atom(Atom::True(_)));
         if variable(a) && variable(b) {
             f.write_str("!!")?;
@@ -233,7 +249,13 @@ impl Shown<'_> {
         self.formula(f, b, Level::Sum)
     }
 
-    fn prefix(&self, f: &mut fmt::Formatter<'_>, word: &str, a: &Formula, at_least: Level) -> fmt::Result {
+    fn prefix(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        word: &str,
+        a: &Formula,
+        at_least: Level,
+    ) -> fmt::Result {
         f.write_str(word)?;
         self.formula(f, a, at_least)
     }
@@ -246,10 +268,19 @@ impl Shown<'_> {
 
     fn name(&self, f: &mut fmt::Formatter<'_>, index: usize) -> fmt::Result {
         let name = &self.names[index];
-        if is_plain_name(name) { f.write_str(name) } else { write!(f, "'{name}'") }
+        if is_plain_name(name) {
+            f.write_str(name)
+        } else {
+            write!(f, "'{name}'")
+        }
     }
 
-    fn number(&self, f: &mut fmt::Formatter<'_>, expression: &Expression, at_least: Level) -> fmt::Result {
+    fn number(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        expression: &Expression,
+        at_least: Level,
+    ) -> fmt::Result {
         let level = match expression {
             Expression::Sum(..) | Expression::Difference(..) => Level::Sum,
             Expression::Product(..) => Level::Product,
@@ -274,7 +305,11 @@ impl Shown<'_> {
                 f.write_str("-")?;
                 // `-` before digits is a negative number, not a negation.
                 let digits = matches!(**a, Expression::Number(number) if number >= 0);
-                if digits { self.parenthesised(f, a) } else { self.number(f, a, Level::Unary) }
+                if digits {
+                    self.parenthesised(f, a)
+                } else {
+                    self.number(f, a, Level::Unary)
+                }
             }
             Expression::Number(number) => write!(f, "{number}"),
             Expression::Variable(index) => self.name(f, *index),

@@ -14,11 +14,20 @@ pub(super) enum Token {
 }
 
 /// Longer symbols come before their prefixes.
-const SYMBOLS: [&str; 18] =
-    ["->", "||", "&&", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "!", "(", ")", "[", ",", "]"];
+const SYMBOLS: [&str; 18] = [
+    "->", "||", "&&", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "!", "(", ")", "[", ",", "]",
+];
 
 /// Names that are operators everywhere. `start` and `end` are not among them: they are operators before a parenthesis.
-const WORDS: [&str; 7] = ["previously", "once", "historically", "always", "since", "true", "false"];
+const WORDS: [&str; 7] = [
+    "previously",
+    "once",
+    "historically",
+    "always",
+    "since",
+    "true",
+    "false",
+];
 
 fn starts_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
@@ -29,10 +38,16 @@ fn name_length(text: &str) -> usize {
     let mut length = 0;
     let mut rest = text;
     loop {
-        let part = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let part = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         length += part;
         rest = &text[length..];
-        let joint = if rest.starts_with("::") { 2 } else { usize::from(rest.starts_with('.')) };
+        let joint = if rest.starts_with("::") {
+            2
+        } else {
+            usize::from(rest.starts_with('.'))
+        };
         // A joint belongs to the name only where the name goes on.
         if joint == 0 || !rest[joint..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             return length;
@@ -68,16 +83,30 @@ pub(super) fn tokens(source: &str) -> Result<Vec<(Token, Span)>, (String, Span)>
                 None => (Token::Name(name.to_string()), length),
             }
         } else if first.is_ascii_digit() {
-            let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            let length = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
             if let Some(c) = rest[length..].chars().next().filter(|c| starts_name(*c)) {
-                let place = Span { start: at + length, end: at + length + c.len_utf8() };
-                return Err((format!("expected an operator after the number, found `{c}`"), place));
+                let place = Span {
+                    start: at + length,
+                    end: at + length + c.len_utf8(),
+                };
+                return Err((
+                    format!("expected an operator after the number, found `{c}`"),
+                    place,
+                ));
             }
             (Token::Number(rest[..length].to_string()), length)
         } else if first == '\'' {
             let Some(length) = rest[1..].find('\'') else {
-                let place = Span { start: at, end: source.len() };
-                return Err(("expected `'` at the end of the name, found the end of the property".into(), place));
+                let place = Span {
+                    start: at,
+                    end: source.len(),
+                };
+                return Err((
+                    "expected `'` at the end of the name, found the end of the property".into(),
+                    place,
+                ));
             };
             (Token::Name(rest[1..=length].to_string()), length + 2)
         } else if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
@@ -90,10 +119,22 @@ pub(super) fn tokens(source: &str) -> Result<Vec<(Token, Span)>, (String, Span)>
                 '/' | '%' => "; there is no division",
                 _ => "",
             };
-            let place = Span { start: at, end: at + first.len_utf8() };
-            return Err((format!("expected an operator, a name or a number, found `{first}`{hint}"), place));
+            let place = Span {
+                start: at,
+                end: at + first.len_utf8(),
+            };
+            return Err((
+                format!("expected an operator, a name or a number, found `{first}`{hint}"),
+                place,
+            ));
         };
-        tokens.push((token, Span { start: at, end: at + length }));
+        tokens.push((
+            token,
+            Span {
+                start: at,
+                end: at + length,
+            },
+        ));
         at += length;
     }
     let end = source.trim_end().len();

@@ -78,7 +78,10 @@ pub struct Span {
 
 impl Span {
     fn to(self, other: Span) -> Span {
-        Span { start: self.start, end: other.end }
+        Span {
+            start: self.start,
+            end: other.end,
+        }
     }
 }
 
@@ -106,11 +109,24 @@ impl std::error::Error for SyntaxError {}
 pub(crate) fn point(f: &mut fmt::Formatter<'_>, source: &str, span: Span) -> fmt::Result {
     // A property may be written over several lines; only the one in question is shown.
     let line_start = source[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = source[span.start..].find('\n').map_or(source.len(), |at| span.start + at);
+    let line_end = source[span.start..]
+        .find('\n')
+        .map_or(source.len(), |at| span.start + at);
     let before = source[line_start..span.start].chars();
-    let marked = source[span.start..span.end.min(line_end).max(span.start)].chars().count().max(1);
-    let line: String = source[line_start..line_end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    write!(f, "\n  |\n  | {line}\n  | {}{}", " ".repeat(before.count()), "^".repeat(marked))
+    let marked = source[span.start..span.end.min(line_end).max(span.start)]
+        .chars()
+        .count()
+        .max(1);
+    let line: String = source[line_start..line_end]
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    write!(
+        f,
+        "\n  |\n  | {line}\n  | {}{}",
+        " ".repeat(before.count()),
+        "^".repeat(marked)
+    )
 }
 
 /// A formula that was parsed, with the text it was parsed from.
@@ -155,10 +171,21 @@ impl FromStr for Property {
     type Err = SyntaxError;
 
     fn from_str(source: &str) -> Result<Property, SyntaxError> {
-        let error = |(message, span)| SyntaxError { message, span, source: source.to_string() };
+        let error = |(message, span)| SyntaxError {
+            message,
+            span,
+            source: source.to_string(),
+        };
         let parsed = parser::parse(source).map_err(error)?;
-        let monitor = Monitor::new(&parsed.formula)
-            .map_err(|message| error((message, Span { start: 0, end: source.trim_end().len() })))?;
+        let monitor = Monitor::new(&parsed.formula).map_err(|message| {
+            error((
+                message,
+                Span {
+                    start: 0,
+                    end: source.trim_end().len(),
+                },
+            ))
+        })?;
         Ok(Property {
             source: source.to_string(),
             formula: parsed.formula,

@@ -61,7 +61,12 @@ pub struct Monitor {
 
 impl Monitor {
     pub(super) fn new(formula: &Formula) -> Result<Monitor, String> {
-        let mut monitor = Monitor { atoms: Vec::new(), instructions: Vec::new(), operators: 0, values: Vec::new() };
+        let mut monitor = Monitor {
+            atoms: Vec::new(),
+            instructions: Vec::new(),
+            operators: 0,
+            values: Vec::new(),
+        };
         monitor.compile(formula)?;
         monitor.values = vec![false; monitor.instructions.len()];
         Ok(monitor)
@@ -83,9 +88,15 @@ impl Monitor {
             }
             Formula::Previously(a) => Instruction::Previously(self.compile(a)?, self.operator()?),
             Formula::Once(a) => Instruction::Once(self.compile(a)?, self.operator()?),
-            Formula::Historically(a) => Instruction::Historically(self.compile(a)?, self.operator()?),
-            Formula::Since(a, b) => Instruction::Since(self.compile(a)?, self.compile(b)?, self.operator()?),
-            Formula::Interval(a, b) => Instruction::Interval(self.compile(a)?, self.compile(b)?, self.operator()?),
+            Formula::Historically(a) => {
+                Instruction::Historically(self.compile(a)?, self.operator()?)
+            }
+            Formula::Since(a, b) => {
+                Instruction::Since(self.compile(a)?, self.compile(b)?, self.operator()?)
+            }
+            Formula::Interval(a, b) => {
+                Instruction::Interval(self.compile(a)?, self.compile(b)?, self.operator()?)
+            }
             Formula::Start(a) => Instruction::Start(self.compile(a)?, self.operator()?),
             Formula::End(a) => Instruction::End(self.compile(a)?, self.operator()?),
         };
@@ -99,16 +110,24 @@ impl Monitor {
 
     fn operator(&mut self) -> Result<u8, String> {
         if usize::from(self.operators) == MAX_OPERATORS {
-            return Err(format!("expected at most {MAX_OPERATORS} temporal operators, found more"));
+            return Err(format!(
+                "expected at most {MAX_OPERATORS} temporal operators, found more"
+            ));
         }
         self.operators += 1;
         Ok(self.operators - 1)
     }
 
     fn atom(&mut self, atom: &Atom) -> Result<u8, String> {
-        let index = self.atoms.iter().position(|known| known == atom).unwrap_or(self.atoms.len());
+        let index = self
+            .atoms
+            .iter()
+            .position(|known| known == atom)
+            .unwrap_or(self.atoms.len());
         if index == MAX_ATOMS {
-            return Err(format!("expected at most {MAX_ATOMS} different comparisons, found more"));
+            return Err(format!(
+                "expected at most {MAX_ATOMS} different comparisons, found more"
+            ));
         }
         if index == self.atoms.len() {
             self.atoms.push(atom.clone());

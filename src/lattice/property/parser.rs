@@ -1,10 +1,13 @@
 //! From text to a formula: a parser by precedence that knows of each part whether it is a number or a truth value.
 
+use super::Span;
 use super::formula::{Atom, Comparison, Expression, Formula};
 use super::lexer::{Token, tokens};
-use super::Span;
 
 type Failure = (String, Span);
+
+/// An operator of two numbers.
+type BuildNumber = fn(Box<Expression>, Box<Expression>) -> Expression;
 
 /// Parentheses, intervals and prefix operators within each other: more would overflow the stack before they meant anything.
 const MAX_DEPTH: usize = 100;
@@ -21,13 +24,26 @@ pub(super) struct Parsed {
 pub(super) fn parse(source: &str) -> Result<Parsed, Failure> {
     let tokens = tokens(source)?;
     if let Some((_, span)) = tokens.get(MAX_TOKENS) {
-        return Err((format!("expected at most {MAX_TOKENS} names, numbers and operators, found more"), *span));
+        return Err((
+            format!("expected at most {MAX_TOKENS} names, numbers and operators, found more"),
+            *span,
+        ));
     }
-    let mut parser = Parser { tokens, next: 0, depth: 0, variables: Vec::new(), spans: Vec::new() };
+    let mut parser = Parser {
+        tokens,
+        next: 0,
+        depth: 0,
+        variables: Vec::new(),
+        spans: Vec::new(),
+    };
     let whole = parser.formula()?;
     parser.end()?;
     let formula = whole.truth()?;
-    Ok(Parsed { formula, variables: parser.variables, spans: parser.spans })
+    Ok(Parsed {
+        formula,
+        variables: parser.variables,
+        spans: parser.spans,
+    })
 }
 
 /// A part and its place.
@@ -48,7 +64,10 @@ impl Part {
         match self.meaning {
             Meaning::Truth(formula) => Ok(formula),
             Meaning::Variable(index) => Ok(Formula::Atom(Atom::True(index))),
-            Meaning::Number(_) => Err(("expected a truth value, found a number; compare it with another".into(), self.span)),
+            Meaning::Number(_) => Err((
+                "expected a truth value, found a number; compare it with another".into(),
+                self.span,
+            )),
         }
     }
 
@@ -87,11 +106,14 @@ impl Parser {
     }
 
     fn take_any<T: Copy>(&mut self, choices: &[(&str, T)]) -> Option<(T, Span)> {
-        choices.iter().find_map(|(fixed, meaning)| Some((*meaning, self.take(fixed)?)))
+        choices
+            .iter()
+            .find_map(|(fixed, meaning)| Some((*meaning, self.take(fixed)?)))
     }
 
     fn expect(&mut self, fixed: &str) -> Result<Span, Failure> {
-        self.take(fixed).ok_or_else(|| self.unexpected(&format!("`{fixed}`")))
+        self.take(fixed)
+            .ok_or_else(|| self.unexpected(&format!("`{fixed}`")))
     }
 
     fn end(&self) -> Result<(), Failure> {
@@ -112,9 +134,15 @@ impl Parser {
         (format!("expected {expected}, found {found}"), span)
     }
 
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Parser) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Parser) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         if self.depth == MAX_DEPTH {
-            return Err((format!("expected at most {MAX_DEPTH} levels of nesting, found more"), self.peek().1));
+            return Err((
+                format!("expected at most {MAX_DEPTH} levels of nesting, found more"),
+                self.peek().1,
+            ));
         }
         self.depth += 1;
         let result = parse(self);
@@ -167,10 +195,15 @@ impl Parser {
             ("historically", Formula::Historically),
             ("always", Formula::Historically),
         ];
-        let Some((build, start)) = self.take_any(&choices) else { return self.comparison() };
+        let Some((build, start)) = self.take_any(&choices) else {
+            return self.comparison();
+        };
         let operand = self.nested(Parser::prefix)?;
         let span = start.to(operand.span);
-        Ok(Part { meaning: Meaning::Truth(build(Box::new(operand.truth()?))), span })
+        Ok(Part {
+            meaning: Meaning::Truth(build(Box::new(operand.truth()?))),
+            span,
+        })
     }
 
     fn comparison(&mut self) -> Result<Part, Failure> {
@@ -184,26 +217,31 @@ impl Parser {
         ]
         .map(|comparison| (comparison.symbol(), comparison));
         let left = self.sum()?;
-        let Some((comparison, operator)) = self.take_any(&choices) else { return Ok(left) };
+        let Some((comparison, operator)) = self.take_any(&choices) else {
+            return Ok(left);
+        };
         let right = self.sum()?;
         if let Some((_, span)) = self.take_any(&choices) {
-            return Err(("comparisons do not chain; put `&&` between two, or parentheses around one".into(), span));
+            return Err((
+                "comparisons do not chain; put `&&` between two, or parentheses around one".into(),
+                span,
+            ));
         }
         compare(left, comparison, operator, right)
     }
 
     fn sum(&mut self) -> Result<Part, Failure> {
-        type Build = fn(Box<Expression>, Box<Expression>) -> Expression;
-        let choices: [(&str, Build); 2] = [("+", Expression::Sum), ("-", Expression::Difference)];
+        let choices: [(&str, BuildNumber); 2] =
+            [("+", Expression::Sum), ("-", Expression::Difference)];
         self.arithmetic(&choices, |parser| {
-            let choices: [(&str, Build); 1] = [("*", Expression::Product)];
+            let choices: [(&str, BuildNumber); 1] = [("*", Expression::Product)];
             parser.arithmetic(&choices, Parser::unary)
         })
     }
 
     fn arithmetic(
         &mut self,
-        choices: &[(&str, fn(Box<Expression>, Box<Expression>) -> Expression)],
+        choices: &[(&str, BuildNumber)],
         operand: impl Fn(&mut Parser) -> Result<Part, Failure>,
     ) -> Result<Part, Failure> {
         let mut left = operand(self)?;
@@ -211,7 +249,10 @@ impl Parser {
             let right = operand(self)?;
             let span = left.span.to(right.span);
             let expression = build(Box::new(left.number()?), Box::new(right.number()?));
-            left = Part { meaning: Meaning::Number(expression), span };
+            left = Part {
+                meaning: Meaning::Number(expression),
+                span,
+            };
         }
         Ok(left)
     }
@@ -220,7 +261,10 @@ impl Parser {
         if let Some(start) = self.take("!") {
             let operand = self.nested(Parser::unary)?;
             let span = start.to(operand.span);
-            return Ok(Part { meaning: Meaning::Truth(Formula::Not(Box::new(operand.truth()?))), span });
+            return Ok(Part {
+                meaning: Meaning::Truth(Formula::Not(Box::new(operand.truth()?))),
+                span,
+            });
         }
         if let Some(start) = self.take("-") {
             // `-9223372036854775808` is a number, `9223372036854775808` is not.
@@ -231,7 +275,10 @@ impl Parser {
             }
             let operand = self.nested(Parser::unary)?;
             let span = start.to(operand.span);
-            return Ok(Part { meaning: Meaning::Number(Expression::Negative(Box::new(operand.number()?))), span });
+            return Ok(Part {
+                meaning: Meaning::Number(Expression::Negative(Box::new(operand.number()?))),
+                span,
+            });
         }
         match self.peek().0 {
             Token::Fixed("previously" | "once" | "historically" | "always") => self.prefix(),
@@ -257,20 +304,32 @@ impl Parser {
                     Some(build) if self.take("(").is_some() => {
                         let operand = self.formula()?.truth()?;
                         let end = self.expect(")")?;
-                        Ok(Part { meaning: Meaning::Truth(build(Box::new(operand))), span: span.to(end) })
+                        Ok(Part {
+                            meaning: Meaning::Truth(build(Box::new(operand))),
+                            span: span.to(end),
+                        })
                     }
-                    _ => Ok(Part { meaning: Meaning::Variable(self.variable(name, span)), span }),
+                    _ => Ok(Part {
+                        meaning: Meaning::Variable(self.variable(name, span)),
+                        span,
+                    }),
                 }
             }
             Token::Fixed(word @ ("true" | "false")) => {
                 self.next += 1;
-                Ok(Part { meaning: Meaning::Truth(Formula::Constant(word == "true")), span })
+                Ok(Part {
+                    meaning: Meaning::Truth(Formula::Constant(word == "true")),
+                    span,
+                })
             }
             Token::Fixed("(") => {
                 self.next += 1;
                 let inner = self.formula()?;
                 let end = self.expect(")")?;
-                Ok(Part { meaning: inner.meaning, span: span.to(end) })
+                Ok(Part {
+                    meaning: inner.meaning,
+                    span: span.to(end),
+                })
             }
             Token::Fixed("[") => {
                 self.next += 1;
@@ -282,50 +341,97 @@ impl Parser {
                 }
                 let end = self.expect(")")?;
                 let interval = Formula::Interval(Box::new(since), Box::new(until));
-                Ok(Part { meaning: Meaning::Truth(interval), span: span.to(end) })
+                Ok(Part {
+                    meaning: Meaning::Truth(interval),
+                    span: span.to(end),
+                })
             }
             Token::Fixed(_) | Token::End => Err(self.unexpected("a formula")),
         }
     }
 
     fn variable(&mut self, name: String, span: Span) -> usize {
-        self.variables.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.variables.push(name);
-            self.spans.push(span);
-            self.variables.len() - 1
-        })
+        self.variables
+            .iter()
+            .position(|known| *known == name)
+            .unwrap_or_else(|| {
+                self.variables.push(name);
+                self.spans.push(span);
+                self.variables.len() - 1
+            })
     }
 }
 
 fn literal(text: &str, span: Span) -> Result<Part, Failure> {
     match text.parse() {
-        Ok(number) => Ok(Part { meaning: Meaning::Number(Expression::Number(number)), span }),
-        Err(_) => Err((format!("expected a number from {} to {}, found {text}", i64::MIN, i64::MAX), span)),
+        Ok(number) => Ok(Part {
+            meaning: Meaning::Number(Expression::Number(number)),
+            span,
+        }),
+        Err(_) => Err((
+            format!(
+                "expected a number from {} to {}, found {text}",
+                i64::MIN,
+                i64::MAX
+            ),
+            span,
+        )),
     }
 }
 
-fn join(left: Part, right: Part, build: fn(Box<Formula>, Box<Formula>) -> Formula) -> Result<Part, Failure> {
+fn join(
+    left: Part,
+    right: Part,
+    build: fn(Box<Formula>, Box<Formula>) -> Formula,
+) -> Result<Part, Failure> {
     let span = left.span.to(right.span);
     let formula = build(Box::new(left.truth()?), Box::new(right.truth()?));
-    Ok(Part { meaning: Meaning::Truth(formula), span })
+    Ok(Part {
+        meaning: Meaning::Truth(formula),
+        span,
+    })
 }
 
-fn compare(left: Part, comparison: Comparison, operator: Span, right: Part) -> Result<Part, Failure> {
+fn compare(
+    left: Part,
+    comparison: Comparison,
+    operator: Span,
+    right: Part,
+) -> Result<Part, Failure> {
     let span = left.span.to(right.span);
     let truth = |part: &Part| matches!(part.meaning, Meaning::Truth(_));
     let number = |part: &Part| matches!(part.meaning, Meaning::Number(_));
     let formula = if truth(&left) || truth(&right) {
         if number(&left) || number(&right) {
-            return Err(("expected two numbers or two truth values, found one of each".into(), span));
+            return Err((
+                "expected two numbers or two truth values, found one of each".into(),
+                span,
+            ));
         }
         let build = match comparison {
             Comparison::Equal => Formula::Same,
             Comparison::NotEqual => Formula::Differ,
-            _ => return Err((format!("expected numbers beside `{}`, found truth values", comparison.symbol()), operator)),
+            _ => {
+                return Err((
+                    format!(
+                        "expected numbers beside `{}`, found truth values",
+                        comparison.symbol()
+                    ),
+                    operator,
+                ));
+            }
         };
         build(Box::new(left.truth()?), Box::new(right.truth()?))
     } else {
-        Formula::Atom(Atom::Compare(comparison, left.number()?, right.number()?, span))
+        Formula::Atom(Atom::Compare(
+            comparison,
+            left.number()?,
+            right.number()?,
+            span,
+        ))
     };
-    Ok(Part { meaning: Meaning::Truth(formula), span })
+    Ok(Part {
+        meaning: Meaning::Truth(formula),
+        span,
+    })
 }

@@ -2,7 +2,8 @@
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const $ = (id) => document.getElementById(id);
-  const ROW = 30, GUTTER = 56, PAD = 10, HEAD = 38;
+  const ROW = 30, PAD = 10, HEAD = 38;
+  let GUTTER = 56;
   /* Folding is for windows that do not fit a screen; fewer columns are always shown. */
   const FOLD_ABOVE = 30, COLUMNS = 8;
 
@@ -63,20 +64,17 @@
       Object.assign(events[at], { access: a, hue: hue(a.transaction), place: a.place || events[at].place });
     });
     const cuts = [];
-    gaps.forEach((gap) => cuts.push({ ...gap, at: gap.at + shift.filter((s) => s <= gap.at).length }));
+    gaps.forEach((gap) => cuts.push({ ...gap, at: gap.at && gap.at + shift.filter((s) => s < gap.at).length }));
     cuts.sort((a, b) => a.at - b.at);
 
     /* Boxes: from begin to end on a strand; what is left out opens and closes them raggedly. */
     const boxes = [], open = new Map();
     const blockOf = (e) => e.block || (w && w.blocks[e.target]) || { name: '' };
-    const started = new Set();
-    events.forEach((e) => {
-      if (e.op === 'begin') started.add(e.strand);
-      if (e.op === 'end' && !started.has(e.strand)) {
-        started.add(e.strand);
-        open.set(e.strand, { strand: e.strand, block: blockOf(e), from: 0, openTop: true });
-      }
-    });
+    /* A transaction is known by its strand and the position of its begin. */
+    const hueOf = (strand, begin) => {
+      const t = report.transactions.findIndex((t) => t.block && t.begin === begin && t.strand === names[strand]);
+      return t < 0 ? undefined : hue(t);
+    };
     const close = (strand, to, openEnd) => {
       const box = open.get(strand);
       if (!box) return;
@@ -88,13 +86,14 @@
     const atCut = (i) => {
       while (cut < cuts.length && cuts[cut].at <= i) {
         [...open.keys()].forEach((strand) => close(strand, i - 1, true));
-        cuts[cut].open.forEach(([strand, block]) => open.set(strand, { strand, block: w.blocks[block], from: i, openTop: true }));
+        cuts[cut].open.forEach(([strand, block, begin]) =>
+          open.set(strand, { strand, block: w.blocks[block], from: i, openTop: true, hue: hueOf(strand, begin) }));
         cut += 1;
       }
     };
     events.forEach((e, i) => {
       atCut(i);
-      if (e.op === 'begin') { close(e.strand, i - 1, true); open.set(e.strand, { strand: e.strand, block: blockOf(e), from: i }); }
+      if (e.op === 'begin') { close(e.strand, i - 1, true); open.set(e.strand, { strand: e.strand, block: blockOf(e), from: i, hue: hueOf(e.strand, e.position) }); }
       const box = open.get(e.strand);
       e.box = box;
       if (box && e.access && report.transactions[e.access.transaction].block) { box.hue = e.hue; }
@@ -195,8 +194,8 @@
     let cut = 0, hidden = 0;
     const cutRows = (i) => {
       while (cut < b.cuts.length && b.cuts[cut].at <= i) {
-        flush();
-        rows.push({ kind: 'cut', text: `${count(b.cuts[cut].events, 'event')} left out of this report` });
+        if (b.cuts[cut].events) flush();
+        if (b.cuts[cut].events) rows.push({ kind: 'cut', text: `${count(b.cuts[cut].events, 'event')} left out of this report` });
         cut += 1;
       }
     };
@@ -209,10 +208,13 @@
     cutRows(events.length);
     Object.assign(view, { rows, rowOf, hidden });
 
+    const digits = String(Math.floor(events.length ? events[events.length - 1].position : 0)).length;
+    GUTTER = Math.max(56, digits * 8 + 22);
     const room = $('scroller').clientWidth - GUTTER - PAD;
     view.width = Math.max(176, Math.min(360, Math.floor(room / shown.length)));
     view.total = GUTTER + PAD + shown.length * view.width;
     const stage = $('stage');
+    stage.style.setProperty('--gutter', `${GUTTER}px`);
     stage.style.height = `${rows.length * ROW + 12}px`;
     stage.style.width = `${Math.max(view.total, GUTTER)}px`;
 
@@ -396,7 +398,7 @@
     else { title.append(label(e)); title.append(make('span', 'none', `on thread \`${b.names[e.strand]}\``)); }
     node.replaceChildren(title);
     node.append(plain('p', 'at', where(e.place) || 'no location is known'));
-    const lines = source(report, e.place);
+    const lines = source(report, e.place, a && item.spans[a.number - 1]);
     if (lines) node.append(lines);
     else if (e.place && e.place.file) node.append(make('p', 'none', 'The source lines are not in this report.'));
     const facts = make('dl');
@@ -424,7 +426,7 @@
     document.querySelectorAll('.steps button').forEach((button) => { button.style.background = button.dataset.number === number ? 'var(--mark)' : ''; });
   }
 
-  function source(report, place) {
+  function source(report, place, span) {
     if (!place || !place.file) return null;
     const excerpt = (report.excerpts || []).find((x) => x.file === place.file && x.line <= place.line && place.line < x.line + x.text.length);
     if (!excerpt) return null;
@@ -435,9 +437,8 @@
       const row = make('div', line === place.line ? 'hit' : '');
       const code = make('span');
       if (line === place.line) {
-        const chars = [...text], at = place.column - 1;
-        const mark = plain('u', '', chars.slice(at).join(''));
-        code.append(chars.slice(0, at).join(''), mark);
+        const chars = [...text], [from, to] = span || [place.column - 1, chars.length];
+        code.append(chars.slice(0, from).join(''), plain('u', '', chars.slice(from, to).join('')), chars.slice(to).join(''));
       } else code.textContent = text;
       row.append(plain('i', '', line), code);
       pre.append(row);

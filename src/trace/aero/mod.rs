@@ -19,7 +19,7 @@
 //!
 //! | low bits | record |
 //! |---|---|
-//! | 0 to 28 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
+//! | 0 to 29 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
 //! | 62 | an event in two words: its operation (6 bits) and its strand (the high 32 bits), then target and site (32 bits each) |
 //! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
 //!
@@ -198,6 +198,84 @@ fn frame_checksum(number: u64, events: u32, payload: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Event, Names, ObjectId, Source, StdReader, WellFormed};
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<u8> {
+        let text = "main|begin(transfer)|src/a.rs:3:9\nmain|acq(L)|4\nmain|val(-5)|0\nmain|w(x)|5\nmain|fork(child)|6\n\
+                    child|upd.add(a counter with a long name)|7\nmain|rel(L)|8\nmain|end|9\nmain|join(child)|10\n";
+        let mut source = StdReader::new("sample.std", text.as_bytes());
+        let mut writer = AeroWriter::new(Vec::new(), source.semantics()).unwrap();
+        let mut batch = Vec::new();
+        while source.fill(&mut batch).unwrap() {
+            for event in &batch {
+                writer.event_with(event, source.names()).unwrap();
+            }
+            writer.flush().unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Puts the right checksum on every frame.
+    fn seal(file: &mut [u8]) {
+        let (mut at, mut number) = (HEADER, 0);
+        while let Some(header) = file.get(at..at + FRAME_HEADER) {
+            let length = u32::from_le_bytes(header[..4].try_into().unwrap()) as usize;
+            let events = u32::from_le_bytes(header[4..8].try_into().unwrap());
+            let body = at + FRAME_HEADER..at + FRAME_HEADER + length;
+            let Some(payload) = file.get(body.clone()) else {
+                return;
+            };
+            let sum = frame_checksum(number, events, payload);
+            file[at + 8..at + 16].copy_from_slice(&sum.to_le_bytes());
+            (at, number) = (body.end, number + 1);
+        }
+    }
+
+    fn cases() -> ProptestConfig {
+        let cases = std::env::var("AERODROME_FUZZ_CASES")
+            .ok()
+            .and_then(|cases| cases.parse().ok());
+        ProptestConfig {
+            cases: cases.unwrap_or(4000),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(cases())]
+
+        // Checksums find what happens to a file; they do not stop whoever makes one on purpose.
+        #[test]
+        fn a_false_file_with_true_checksums_is_a_trace_or_an_error(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        ) {
+            let mut file = sample();
+            for (at, byte) in damage {
+                let at = HEADER + at.index(file.len() - HEADER);
+                file[at] = byte;
+            }
+            seal(&mut file);
+            let mut reader = AeroReader::new("a.aero", &file[..]).unwrap();
+            let (mut batch, mut rules): (Vec<Event>, _) = (Vec::new(), WellFormed::new());
+            while let Ok(true) = reader.fill(&mut batch) {
+                for (index, event) in batch.iter().enumerate() {
+                    let names = reader.names();
+                    let object = matches!(class(event.op), Class::Object);
+                    prop_assert!(!object || (event.target as usize) < file.len());
+                    prop_assert!((event.strand.0 as usize) < file.len());
+                    names.object(ObjectId(event.target));
+                    names.strand(event.strand);
+                    names.site(event.site);
+                    if let Err(malformed) = rules.admit(event) {
+                        reader.malformed(index, &malformed);
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_single_bit_counts_in_the_checksum() {

@@ -30,7 +30,7 @@
 //! | `signal await` | signal, await | variable |
 //! | `send recv` | send, receive | message (a variable's name) |
 //! | `retire retire.lock` | retirement | variable, lock |
-//! | `split restart` | split, restart | none |
+//! | `split restart quit` | split, restart, exit | none |
 //! | `val` | the value that the next write stores | a number |
 //!
 //! What RAPID does, and is done here:

@@ -199,7 +199,7 @@ fn label(registry: &mut Registry, text: &[u8], start: usize, end: usize) -> Resu
 }
 
 /// The key of a name that is not too long.
-#[inline]
+#[inline(always)]
 fn bounded(text: &[u8], start: usize, end: usize) -> Result<Key<'_>, Wrong> {
     if end - start > MAX_NAME {
         return Err(Wrong::new(
@@ -242,7 +242,11 @@ pub(super) fn parse_operation(
     known: &str,
 ) -> Result<(Op, Target), Wrong> {
     let field = &text[start..end];
-    let open = field.iter().position(|&byte| byte == b'(');
+    // Most events are reads and writes.
+    let open = match field {
+        [_, b'(', ..] => Some(1),
+        _ => field.iter().position(|&byte| byte == b'('),
+    };
     let (name, inner) = match open {
         Some(open) if field[field.len() - 1] == b')' => {
             (&field[..open], Some((start + open + 1, end - 1)))

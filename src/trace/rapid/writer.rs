@@ -110,7 +110,7 @@ impl<W: Write> StdWriter<W> {
         buffer.push(b'|');
         buffer.extend_from_slice(operation.as_bytes());
         match op {
-            Op::Split | Op::Restart => {}
+            Op::Split | Op::Restart | Op::Exit => {}
             Op::Begin | Op::End => {
                 let name = blocks
                     .entry(event.target)

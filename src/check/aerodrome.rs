@@ -1,0 +1,646 @@
+//! The published vector-clock algorithm.
+//!
+//! # The algorithm
+//!
+//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020. Each strand `t` has a clock
+//! `C[t]`, which knows the transactions that come before what `t` does now; it counts its own transactions in its own component. What is
+//! stored in an object (`W`, `R`, `L` in the paper) is the clock of the strand that accessed it. Who accesses an object joins the clocks of
+//! the accesses that its own does not commute with. Before it does, it *checks*: a clock that knows the
+//! beginning of `t`'s open transaction belongs to something that comes after that transaction, so `t` must not come after it. At the end of a transaction
+//! every clock that knows its beginning learns all that it knows at its end: what comes after a part of a transaction comes after all of it.
+//!
+//! A violation is found when all transactions of the cycle but one have ended, at the latest. So a cycle of several open transactions is found at the
+//! end of one of them, or never, if the trace stops before; and the engine knows the transaction to blame and the event, but not
+//! the cycle.
+//!
+//! # The shortcuts
+//!
+//! *One component instead of a clock.* Whether a clock knows the beginning of `t`'s transaction is seen in its component for `t` alone: that component
+//! only ever comes from clocks of `t` as they are after the beginning.
+//!
+//! *Shared clocks* (the paper's lazy updates of written variables). Storing a clock stores a reference to it; a strand's clock is copied when it changes
+//! while it is stored somewhere.
+//!
+//! *Reads are folded late, into two clocks* (the paper's read-clock reduction). The readers since the last write are one reference each, until there
+//! are many or a write comes: then they are joined into `all`, and, each without its reader's own component, into `check`. The former is what the
+//! writer joins, the latter what it is checked against: `t`'s own reads must not speak against `t`. At the end of a transaction of
+//! `t`, `check` learns `t`'s clock without `t`'s component. It may thereby come to know more of a reader `u` than other readers knew, but only if
+//! `u` read after the transaction began: if what it learns is the beginning of an open transaction of `u`, that one comes before and
+//! after `t`'s, and is a violation anyway.
+//!
+//! *Update sets* (the paper's lazy updates at the end). A clock is stored in an object while certain transactions are open whose beginnings
+//! it knows: the object's number goes into the sets of those, and the end of a transaction visits its set, not all objects.
+//!
+//! *Ends that nobody hears of.* Where the clock of a transaction at its end knows the beginning of no other open transaction, nothing
+//! of it is needed: clocks are only ever compared with beginnings of open transactions, now or later, and all later beginnings are
+//! news to it. Comparing the clock with what it was at the transaction's own beginning instead, as the published tool does, is wrong: an
+//! order can be inherited from before, by program order.
+//!
+//! # More than the paper has
+//!
+//! Groups of commuting accesses as in [`exact`](super::exact): reads, or updates of one kind, or one write. A fork hands over the
+//! clock; a join takes that of a strand that did anything. A slot of a joined strand is used again with larger times; accesses know the strand that made
+//! them by a serial number, so that a new strand is not taken for the old one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::vector_clock::{Clock, NumberHash};
+use super::{Engine, Transaction, Violation, at};
+use crate::trace::{Event, Op, StrandId};
+
+/// The published vector-clock engine. See the [module's documentation](self).
+#[derive(Debug, Default)]
+pub struct Aerodrome {
+    strands: Vec<Strand>,
+    slot_of: Vec<Option<u32>>,
+    free: Vec<u32>,
+    serials: u64,
+    variables: Vec<Variable>,
+    syncs: Vec<Option<Box<Sync>>>,
+}
+
+#[derive(Debug)]
+struct Strand {
+    id: StrandId,
+    serial: u64,
+    clock: Arc<Clock>,
+    /// It has had an event.
+    lived: bool,
+    open: Option<Open>,
+    /// The objects whose clocks may know the open transaction.
+    updates: HashSet<u32, NumberHash>,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    /// The strand's own time.
+    begin: u64,
+    transaction: Transaction,
+}
+
+/// Accesses that commute.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    single: Vec<Stored>,
+    folded: Option<Box<Folded>>,
+}
+
+/// A strand's clock at its access.
+#[derive(Clone, Debug)]
+struct Stored {
+    slot: u32,
+    serial: u64,
+    clock: Arc<Clock>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Folded {
+    all: Clock,
+    check: Clock,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Variable {
+    op: Option<Op>,
+    current: Group,
+    before: Group,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sync {
+    exclusive: Group,
+    shared: Group,
+    signals: Group,
+    send: Group,
+}
+
+/// A group of more members than this is folded.
+const SINGLE: usize = 8;
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.single.is_empty() && self.folded.is_none()
+    }
+
+    fn of(stored: Stored) -> Group {
+        Group {
+            single: vec![stored],
+            folded: None,
+        }
+    }
+
+    fn add(&mut self, stored: Stored) {
+        match self
+            .single
+            .iter_mut()
+            .find(|other| other.serial == stored.serial)
+        {
+            Some(older) => *older = stored,
+            None => {
+                if self.single.len() == SINGLE {
+                    self.fold();
+                }
+                self.single.push(stored);
+            }
+        }
+    }
+
+    fn fold(&mut self) {
+        let folded = self.folded.get_or_insert_default();
+        for stored in self.single.drain(..) {
+            folded.all.join(&stored.clock);
+            folded.check.join_without(&stored.clock, stored.slot);
+        }
+    }
+
+    /// A transaction of `slot` that began at `begin` has ended with `clock`. Says whether anything here knew it.
+    fn learn(&mut self, slot: u32, begin: u64, clock: &Arc<Clock>) -> bool {
+        let mut knew = false;
+        for stored in &mut self.single {
+            if stored.clock.get(slot) >= begin {
+                knew = true;
+                if clock.knows(&stored.clock) {
+                    stored.clock = Arc::clone(clock);
+                } else {
+                    Arc::make_mut(&mut stored.clock).join(clock);
+                }
+            }
+        }
+        if let Some(folded) = &mut self.folded
+            && folded.all.get(slot) >= begin
+        {
+            knew = true;
+            folded.all.join(clock);
+            folded.check.join_without(clock, slot);
+        }
+        knew
+    }
+}
+
+impl Aerodrome {
+    /// An engine at the start of a trace.
+    pub fn new() -> Aerodrome {
+        Aerodrome::default()
+    }
+
+    fn slot(&mut self, id: StrandId) -> u32 {
+        match at(&mut self.slot_of, id.0) {
+            Some(slot) => *slot,
+            None => self.allocate(id),
+        }
+    }
+
+    fn allocate(&mut self, id: StrandId) -> u32 {
+        self.serials += 1;
+        let mut clock = Clock::default();
+        let slot = self.free.pop().unwrap_or(self.strands.len() as u32);
+        let time = self
+            .strands
+            .get(slot as usize)
+            .map_or(0, |old| old.clock.get(slot));
+        clock.set(slot, time + 1);
+        let strand = Strand {
+            id,
+            serial: self.serials,
+            clock: Arc::new(clock),
+            lived: false,
+            open: None,
+            updates: HashSet::default(),
+        };
+        match self.strands.get_mut(slot as usize) {
+            Some(old) => *old = strand,
+            None => self.strands.push(strand),
+        }
+        *at(&mut self.slot_of, id.0) = Some(slot);
+        slot
+    }
+
+    /// The strand is over and will not be joined any more.
+    fn release(&mut self, id: StrandId) {
+        if let Some(slot) = at(&mut self.slot_of, id.0).take() {
+            self.free.push(slot);
+        }
+    }
+
+    fn violation(&self, slot: u32, position: u64) -> Option<Box<Violation>> {
+        let open = self.strands[slot as usize].open.as_ref()?;
+        let transactions = vec![open.transaction.clone()];
+        Some(Box::new(Violation {
+            event: position,
+            blame: 0,
+            transactions,
+            edges: Vec::new(),
+        }))
+    }
+
+    /// The clock knows the beginning of the strand's open transaction.
+    fn is_known(&self, slot: u32, clock: &Clock) -> bool {
+        self.strands[slot as usize]
+            .open
+            .as_ref()
+            .is_some_and(|open| open.begin <= clock.get(slot))
+    }
+
+    fn join(&mut self, slot: u32, clock: &Arc<Clock>) {
+        let own = &mut self.strands[slot as usize].clock;
+        if !Arc::ptr_eq(own, clock) && !own.knows(clock) {
+            Arc::make_mut(own).join(clock);
+        }
+    }
+
+    /// The strand in `slot` comes after all of the group: the paper's `checkAndGet`.
+    fn after(&mut self, group: &mut Group, slot: u32, position: u64) -> Option<Box<Violation>> {
+        let mut found = None;
+        if group.single.len() > 1 || group.folded.is_some() {
+            group.fold();
+        }
+        if let Some(folded) = &group.folded {
+            if self.is_known(slot, &folded.check) {
+                found = self.violation(slot, position);
+            } else if !self.strands[slot as usize].clock.knows(&folded.all) {
+                Arc::make_mut(&mut self.strands[slot as usize].clock).join(&folded.all);
+            }
+        } else if let Some(stored) = group.single.first()
+            && stored.serial != self.strands[slot as usize].serial
+        {
+            if self.is_known(slot, &stored.clock) {
+                found = self.violation(slot, position);
+            } else {
+                self.join(slot, &stored.clock);
+            }
+        }
+        found
+    }
+
+    /// The strand's clock, to be stored in an object.
+    fn store(&mut self, slot: u32, object: u32) -> Stored {
+        let strand = &self.strands[slot as usize];
+        let stored = Stored {
+            slot,
+            serial: strand.serial,
+            clock: Arc::clone(&strand.clock),
+        };
+        self.expect_updates(object, &stored.clock);
+        stored
+    }
+
+    /// The object's clock is to be brought up to date at the end of the open transactions that `clock` knows.
+    fn expect_updates(&mut self, object: u32, clock: &Clock) {
+        for (strand, slot) in self.strands.iter_mut().zip(0..) {
+            if let Some(open) = &strand.open
+                && open.begin <= clock.get(slot)
+            {
+                strand.updates.insert(object);
+            }
+        }
+    }
+
+    fn begin(&mut self, event: Event, position: u64) {
+        let slot = self.live(event.strand);
+        let strand = &mut self.strands[slot as usize];
+        let begin = strand.clock.get(slot) + 1;
+        Arc::make_mut(&mut strand.clock).set(slot, begin);
+        let transaction = Transaction {
+            strand: strand.id,
+            block: Some(event.block()),
+            begin: Some(position),
+            site: event.site,
+        };
+        strand.open = Some(Open { begin, transaction });
+    }
+
+    fn end(&mut self, slot: u32, position: u64) -> Option<Box<Violation>> {
+        let strand = &mut self.strands[slot as usize];
+        let begin = strand.open.take()?.begin;
+        let mut updates = std::mem::take(&mut strand.updates);
+        let clock = Arc::clone(&strand.clock);
+        let mut found = None;
+        if (0..self.strands.len() as u32).any(|other| other != slot && self.is_known(other, &clock))
+        {
+            for other in 0..self.strands.len() as u32 {
+                if other == slot || self.strands[other as usize].clock.get(slot) < begin {
+                    continue;
+                }
+                if self.is_known(other, &clock) {
+                    found = found.or_else(|| self.violation(other, position));
+                } else {
+                    self.join(other, &clock);
+                }
+            }
+            for &object in &updates {
+                let mut knew = false;
+                if let Some(variable) = self.variables.get_mut(object as usize) {
+                    knew |= variable.current.learn(slot, begin, &clock);
+                    knew |= variable.before.learn(slot, begin, &clock);
+                }
+                if let Some(Some(sync)) = self.syncs.get_mut(object as usize) {
+                    for group in [
+                        &mut sync.exclusive,
+                        &mut sync.shared,
+                        &mut sync.signals,
+                        &mut sync.send,
+                    ] {
+                        knew |= group.learn(slot, begin, &clock);
+                    }
+                }
+                if knew {
+                    self.expect_updates(object, &clock);
+                }
+            }
+        }
+        updates.clear();
+        self.strands[slot as usize].updates = updates;
+        found
+    }
+
+    /// The slot of a strand that does something.
+    fn live(&mut self, id: StrandId) -> u32 {
+        let slot = self.slot(id);
+        self.strands[slot as usize].lived = true;
+        slot
+    }
+
+    fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.live(event.strand);
+        let mut variable = std::mem::take(at(&mut self.variables, event.target));
+        let commutes =
+            variable.op == Some(event.op) && matches!(event.op, Op::Read | Op::Update(_));
+        if !commutes {
+            variable.before = std::mem::take(&mut variable.current);
+            variable.op = Some(event.op);
+        }
+        let found = if variable.before.is_empty() {
+            None
+        } else {
+            self.after(&mut variable.before, slot, position)
+        };
+        let unchanged =
+            |stored: &Stored| Arc::ptr_eq(&stored.clock, &self.strands[slot as usize].clock);
+        if !variable.current.single.iter().any(unchanged) {
+            variable.current.add(self.store(slot, event.target));
+        }
+        self.variables[event.target as usize] = variable;
+        found
+    }
+
+    fn sync(&mut self, event: Event) -> &mut Sync {
+        at(&mut self.syncs, event.target).get_or_insert_default()
+    }
+
+    /// An event that others come after.
+    fn leave(&mut self, event: Event) {
+        let slot = self.live(event.strand);
+        let stored = self.store(slot, event.target);
+        let sync = self.sync(event);
+        match event.op {
+            Op::Send => sync.send = Group::of(stored),
+            Op::Signal => sync.signals.add(stored),
+            Op::ReleaseShared => sync.shared.add(stored),
+            _ => {
+                sync.exclusive = Group::of(stored);
+                sync.shared = Group::default();
+            }
+        }
+    }
+
+    /// An event that comes after others.
+    fn arrive(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.live(event.strand);
+        let mut sync = std::mem::take(self.sync(event));
+        let found = match event.op {
+            Op::Recv => self.after(&mut sync.send, slot, position),
+            Op::Await => self.after(&mut sync.signals, slot, position),
+            Op::AcquireShared => self.after(&mut sync.exclusive, slot, position),
+            _ => {
+                let exclusive = self.after(&mut sync.exclusive, slot, position);
+                let shared = self.after(&mut sync.shared, slot, position);
+                exclusive.or(shared)
+            }
+        };
+        *self.sync(event) = sync;
+        found
+    }
+
+    fn retire(&mut self, object: u32) {
+        if let Some(variable) = self.variables.get_mut(object as usize) {
+            *variable = Variable::default();
+        }
+        if let Some(sync) = self.syncs.get_mut(object as usize) {
+            *sync = None;
+        }
+    }
+
+    fn fork(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let parent = self.live(event.strand);
+        let found = self.exit(event.other(), position);
+        self.release(event.other());
+        let child = self.allocate(event.other());
+        let clock = Arc::clone(&self.strands[parent as usize].clock);
+        self.join(child, &clock);
+        found
+    }
+
+    fn exit(&mut self, id: StrandId, position: u64) -> Option<Box<Violation>> {
+        let slot = *at(&mut self.slot_of, id.0);
+        slot.and_then(|slot| self.end(slot, position))
+    }
+
+    fn join_strand(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.live(event.strand);
+        let mut found = self.exit(event.other(), position);
+        if let Some(child) = *at(&mut self.slot_of, event.target) {
+            let strand = &self.strands[child as usize];
+            if strand.lived {
+                let clock = Arc::clone(&strand.clock);
+                if self.is_known(slot, &clock) {
+                    found = found.or_else(|| self.violation(slot, position));
+                } else {
+                    self.join(slot, &clock);
+                }
+            }
+            self.release(event.other());
+        }
+        found
+    }
+}
+
+impl Engine for Aerodrome {
+    fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        match event.op {
+            Op::Begin => self.begin(event, position),
+            Op::End => {
+                let slot = self.live(event.strand);
+                return self.end(slot, position);
+            }
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
+                return self.access(event, position);
+            }
+            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await => {
+                return self.arrive(event, position);
+            }
+            Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
+                self.leave(event)
+            }
+            Op::Recv => {
+                let found = self.arrive(event, position);
+                self.retire(event.target);
+                return found;
+            }
+            Op::Fork => return self.fork(event, position),
+            Op::Join => return self.join_strand(event, position),
+            Op::Exit => return self.exit(event.strand, position),
+            Op::Retire => self.retire(event.target),
+            Op::Split | Op::Restart | Op::Value => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::SiteId;
+
+    const X: u32 = 0;
+    const Y: u32 = 1;
+    const Z: u32 = 2;
+
+    /// Feeds `t1 begin, t1 w(x)` and the like.
+    struct Run {
+        engine: Aerodrome,
+        position: u64,
+    }
+
+    impl Run {
+        fn new() -> Run {
+            Run {
+                engine: Aerodrome::new(),
+                position: 0,
+            }
+        }
+
+        /// Whether the event is a violation.
+        fn step(&mut self, event: &str) -> bool {
+            let (strand, op) = event.split_once(' ').unwrap();
+            let strand = StrandId(strand[1..].parse::<u32>().unwrap() - 1);
+            let (op, target) = match op {
+                "begin" => (Op::Begin, 0),
+                "end" => (Op::End, 0),
+                _ => {
+                    let target = op.as_bytes()[2] - b'x';
+                    (
+                        if op.starts_with('r') {
+                            Op::Read
+                        } else {
+                            Op::Write
+                        },
+                        u32::from(target),
+                    )
+                }
+            };
+            self.position += 1;
+            let event = Event {
+                strand,
+                target,
+                site: SiteId::NONE,
+                op,
+            };
+            let found = self.engine.step(event, self.position);
+            assert!(
+                found
+                    .as_ref()
+                    .is_none_or(|found| found.event == self.position && found.edges.is_empty())
+            );
+            found.is_some()
+        }
+
+        /// The paper's `C_t`, for strands counted from 1.
+        fn c<const N: usize>(&self, strand: usize) -> [u64; N] {
+            components(&self.engine.strands[strand - 1].clock)
+        }
+
+        /// The paper's `W_x`.
+        fn w<const N: usize>(&self, variable: u32) -> [u64; N] {
+            let variable = &self.engine.variables[variable as usize];
+            let group = if variable.op == Some(Op::Write) {
+                &variable.current
+            } else {
+                &variable.before
+            };
+            components(&group.single[0].clock)
+        }
+    }
+
+    fn components<const N: usize>(clock: &Clock) -> [u64; N] {
+        std::array::from_fn(|slot| clock.get(slot as u32))
+    }
+
+    #[test]
+    fn rho1_is_serializable() {
+        let mut run = Run::new();
+        for event in [
+            "t1 begin", "t1 w(x)", "t2 begin", "t2 r(x)", "t2 end", "t3 begin", "t3 w(z)",
+            "t3 end", "t1 r(z)", "t1 end",
+        ] {
+            assert!(!run.step(event), "{event}");
+        }
+        assert_eq!(run.c(1), [2, 0, 2]);
+        assert_eq!(run.c(3), [0, 0, 2]);
+    }
+
+    #[test]
+    fn rho2_is_a_violation_at_event_6_with_the_clocks_of_figure_5() {
+        let mut run = Run::new();
+        assert!(!run.step("t1 begin"));
+        assert_eq!(run.c(1), [2, 0]);
+        assert!(!run.step("t2 begin"));
+        assert_eq!(run.c(2), [0, 2]);
+        assert!(!run.step("t1 w(x)"));
+        assert_eq!(run.w(X), [2, 0]);
+        assert!(!run.step("t2 r(x)"));
+        assert_eq!(run.c(2), [2, 2]);
+        assert!(!run.step("t2 w(y)"));
+        assert_eq!(run.w(Y), [2, 2]);
+        assert!(run.step("t1 r(y)"));
+    }
+
+    #[test]
+    fn rho3_is_a_violation_at_event_7_with_the_clocks_of_figure_6() {
+        let mut run = Run::new();
+        for event in ["t1 begin", "t2 begin", "t1 w(x)", "t2 w(y)"] {
+            assert!(!run.step(event));
+        }
+        assert_eq!((run.w(X), run.w(Y)), ([2, 0], [0, 2]));
+        assert!(!run.step("t1 r(y)"));
+        assert_eq!(run.c(1), [2, 2]);
+        assert!(!run.step("t2 r(x)"));
+        assert_eq!(run.c(2), [2, 2]);
+        assert!(run.step("t1 end"));
+    }
+
+    #[test]
+    fn rho4_is_a_violation_at_event_11_with_the_clocks_of_figure_7() {
+        let mut run = Run::new();
+        assert!(!run.step("t1 begin"));
+        assert_eq!(run.c(1), [2, 0, 0]);
+        assert!(!run.step("t1 w(x)"));
+        assert_eq!(run.w(X), [2, 0, 0]);
+        assert!(!run.step("t2 begin"));
+        assert_eq!(run.c(2), [0, 2, 0]);
+        assert!(!run.step("t2 w(y)"));
+        assert_eq!(run.w(Y), [0, 2, 0]);
+        assert!(!run.step("t2 r(x)"));
+        assert_eq!(run.c(2), [2, 2, 0]);
+        assert!(!run.step("t2 end"));
+        assert_eq!(run.w(Y), [2, 2, 0]);
+        assert!(!run.step("t3 begin"));
+        assert_eq!(run.c(3), [0, 0, 2]);
+        assert!(!run.step("t3 r(y)"));
+        assert_eq!(run.c(3), [2, 2, 2]);
+        assert!(!run.step("t3 w(z)"));
+        assert_eq!(run.w(Z), [2, 2, 2]);
+        assert!(!run.step("t3 end"));
+        assert!(run.step("t1 r(z)"));
+    }
+}

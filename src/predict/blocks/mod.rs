@@ -1,0 +1,233 @@
+//! Block-based analysis: violations of any number of transactions and variables, from one run.
+//!
+//! After Wang and Stoller, "Run-Time Analysis for Atomicity" (RV 2003) and "Runtime Analysis of Atomicity for Multithreaded
+//! Programs" (TSE 2006). A *block* is a pair of accesses of one transaction with the locks held at the one, at the other and
+//! throughout. Another strand's access can come between the two if no lock that is held throughout excludes one that is
+//! held at that access, and if fork, join, signals and messages do not forbid it (theorem 5.1 of RV 2003). Whoever compares
+//! blocks compares all schedules at once, and equal blocks are stored once, so that memory follows what the program does
+//! differently and not how often.
+//!
+//! **One variable** (theorem 3). Every pair of neighbouring accesses of a variable within a transaction is a *gap*: neighbouring
+//! as seen by what might come between, so that for a read the reads do not count, and for an update its own kind does not. Every
+//! access is a *point*. A point of another strand that conflicts with both ends of a gap, can come between them by locks
+//! and order, makes a violation; these are the papers' four patterns and, because the engines decide conflict
+//! serializability, `write, write, write`.
+//!
+//! **Two transactions** (theorem 4) **and any number** (theorem 5). Call accesses of one transaction and variable a class if they
+//! conflict with the same: plain reads, writes, updates of one kind. If no point falls into a gap, then in any schedule all
+//! conflicts between two classes of two transactions point in one direction (take `e1 < f1` and `f2 < e2`: either an `f` lies
+//! between two `e`, or an `e` between two `f`), so that one access of each class says which: the first read, the final write, the last
+//! update of each kind. A read after an own plain write needs no keeping, because whatever conflicts with it conflicts with
+//! that write and does not come between them; these are the papers' initial reads and final writes. A transaction
+//! is kept as the sequence of its representatives and of the lock regions around and between them: locks held throughout and
+//! `heldmid` follow from it. A cycle is a sequence of conflicts `a1 -> b1`, `a2 -> b2`, ..., where the transaction of `b1`
+//! is that of `a2` or comes before it on every schedule (same strand, fork, join, signal, message), and so on round. At
+//! least one transaction is left by an access and entered again by a later one; the search starts there, takes short
+//! cycles first, and visits no strand twice: a cycle that does can be cut short by that strand's own order. Independent
+//! transactions share no variable and no order and never meet in this search, which is the papers' partition into disjoint sets.
+//!
+//! **Schedules.** The papers' tests are exact only where no deadlock is possible. So for every cycle a schedule is looked for in the
+//! log of lock and order events; the cycle is *predicted* if one was found and replayed, *potential* if the search hit
+//! its bound, and dropped if there is none.
+//!
+//! **Generalisations.** Shared locks: two shared holds do not exclude each other; a lock that is downgraded on the way was held
+//! shared throughout. Updates: see above. Messages, signals, forks and joins may stand inside a transaction, and order
+//! one access, not the whole transaction. *Escape*: an object is unescaped until a second strand touches it, and what it
+//! went through before is not forgotten then (the second strand's run may be parallel to it, as in every serial run of
+//! two tests) but compared like all else; fork and join order exclude what was initialisation. If it retires unescaped, all
+//! that was kept of it is dropped.
+//!
+//! **The papers' own question** is view serializability, which calls writes that nobody sees atomic. [`Blocks::papers`]
+//! answers that one, with 1v-blocks and 2v-blocks to the letter, and [`exhaustive`] is theorem 5 to the letter.
+
+mod exhaustive;
+mod log;
+mod papers;
+mod replay;
+mod search;
+mod serial;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use exhaustive::{Kept, Verdict, exhaustive};
+pub use serial::Equivalence;
+
+use super::{Analysis, Context, Outcome, Set};
+use crate::trace::{Event, ObjectId, Op};
+use log::Log;
+use search::{Cycles, Findings, one_variable};
+use summary::Summaries;
+
+/// Where the searches stop. What was cut short is said in the outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Conflicts in a cycle: with this many transactions or more, as some may follow each other by order alone.
+    pub conflicts: usize,
+    /// Pairs of accesses looked at.
+    pub comparisons: u64,
+    /// Cycles for which a schedule is looked for.
+    pub schedules: u64,
+    /// Interleavings tried for one schedule.
+    pub states: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            conflicts: 4,
+            comparisons: 50_000_000,
+            schedules: 20_000,
+            states: 20_000,
+        }
+    }
+}
+
+/// The block-based analysis; see [the module](self).
+///
+/// ```
+/// use aerodrome::predict::{Analysis, Context, Tier, blocks::Blocks};
+/// use aerodrome::trace::{Event, Op, SiteId, StrandId};
+///
+/// // A transaction reads two variables; then, in this run, another strand's transaction writes both.
+/// let run = [(0, Op::Begin, 0), (0, Op::Read, 1), (0, Op::Read, 2), (0, Op::End, 0),
+///            (1, Op::Begin, 1), (1, Op::Write, 1), (1, Op::Write, 2), (1, Op::End, 1)];
+/// let mut blocks = Box::new(Blocks::new());
+/// let mut now = Context::default();
+/// for ((strand, op, target), position) in run.into_iter().zip(1..) {
+///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+///     now.step(event, position);
+///     blocks.step(event, position, &mut now);
+/// }
+/// let outcome = blocks.finish(&mut now);
+/// assert_eq!(outcome.predictions[0].pattern, "a cycle of 2 transactions");
+/// assert_eq!(outcome.predictions[0].tier, Tier::Predicted);
+/// ```
+#[derive(Debug)]
+pub struct Blocks {
+    kept: Summaries,
+    log: Option<Log>,
+    bounds: Bounds,
+    papers: bool,
+    /// Locks of which the second was acquired while the first was held.
+    nested: Set<(ObjectId, ObjectId)>,
+}
+
+impl Default for Blocks {
+    fn default() -> Blocks {
+        Blocks::new()
+    }
+}
+
+impl Blocks {
+    /// Conflict serializability, with schedules.
+    pub fn new() -> Blocks {
+        Blocks::with(Bounds::default())
+    }
+
+    /// The same with other bounds.
+    pub fn with(bounds: Bounds) -> Blocks {
+        Blocks {
+            kept: Summaries::new(false),
+            log: Some(Log::default()),
+            bounds,
+            papers: false,
+            nested: Set::default(),
+        }
+    }
+
+    /// Keeps no log of lock and order events and looks for no schedules: memory follows the distinct blocks alone, and all that
+    /// is found is potential.
+    pub fn without_schedules(bounds: Bounds) -> Blocks {
+        Blocks {
+            log: None,
+            ..Blocks::with(bounds)
+        }
+    }
+
+    /// View serializability, by 1v-blocks and 2v-blocks as the papers have them: theorems 3 and 4.
+    pub fn papers() -> Blocks {
+        Blocks {
+            kept: Summaries::new(true),
+            log: None,
+            papers: true,
+            ..Blocks::with(Bounds::default())
+        }
+    }
+
+    /// How many different blocks are kept: gaps, points, and summaries of transactions.
+    pub fn kept(&self) -> usize {
+        let of =
+            |shared: &summary::Shared| shared.points.len() + shared.gaps.len() + shared.ones.len();
+        self.kept.variables.values().map(of).sum::<usize>() + self.kept.summaries.len()
+    }
+}
+
+impl Analysis for Blocks {
+    fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        if let Op::Acquire | Op::AcquireShared | Op::Upgrade = event.op {
+            let held = now.locks.held(now.before);
+            let pairs = held
+                .iter()
+                .map(|hold| (hold.lock, event.object()))
+                .filter(|(held, lock)| held != lock);
+            self.nested.extend(pairs);
+        }
+        if let Some(log) = &mut self.log
+            && !log.step(event, position)
+        {
+            self.log = None;
+        }
+        self.kept.step(event, position, now);
+    }
+
+    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+        self.kept.finish(now);
+        let mut outcome = Outcome::default();
+        if self.papers {
+            let whole = papers::pairs(
+                &self.kept,
+                &now.order,
+                self.bounds.comparisons,
+                &mut outcome.predictions,
+            );
+            outcome.notes.extend((!whole).then(|| self.cut_short()));
+            return outcome;
+        }
+        let mut findings = Findings::new(self.log.as_ref(), now, self.bounds);
+        one_variable(&self.kept, &now.order, &mut findings);
+        if !findings.cut_short {
+            Cycles::new(&self.kept, &now.order, &mut findings).search();
+        }
+        if findings.cut_short {
+            outcome.notes.push(self.cut_short());
+        }
+        let potential = findings
+            .predictions
+            .iter()
+            .any(|found| !found.notes.is_empty());
+        outcome.predictions = findings.predictions;
+        outcome.predictions.sort_by_key(|found| found.tier);
+        if potential
+            && self
+                .nested
+                .iter()
+                .any(|&(a, b)| self.nested.contains(&(b, a)))
+        {
+            outcome.notes.push(
+                "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm"
+                    .to_string(),
+            );
+        }
+        outcome
+    }
+}
+
+impl Blocks {
+    fn cut_short(&self) -> String {
+        format!(
+            "blocks: the search was cut short after {} comparisons: may be incomplete",
+            self.bounds.comparisons
+        )
+    }
+}

@@ -1,0 +1,850 @@
+//! What is kept of the transactions: gaps, points, and one summary for all that look the same.
+
+use crate::check::Transaction;
+use crate::predict::{Context, Hold, Map, Period, Set, is_access};
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
+use std::sync::Arc;
+
+/// A set of locks, sorted, interned by [`Locksets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Lockset(u32);
+
+/// Equal locksets are stored once.
+#[derive(Debug, Default)]
+pub(super) struct Locksets {
+    sets: Vec<Arc<[Hold]>>,
+    ids: Map<Arc<[Hold]>, Lockset>,
+}
+
+impl Locksets {
+    fn intern(&mut self, mut holds: Vec<Hold>) -> Lockset {
+        holds.sort_unstable();
+        if let Some(&id) = self.ids.get(holds.as_slice()) {
+            return id;
+        }
+        let id = Lockset(u32::try_from(self.sets.len()).expect("fewer than 2^32 locksets"));
+        let set: Arc<[Hold]> = holds.into();
+        self.sets.push(set.clone());
+        self.ids.insert(set, id);
+        id
+    }
+
+    pub(super) fn holds(&self, set: Lockset) -> &[Hold] {
+        &self.sets[set.0 as usize]
+    }
+
+    /// Can the locks of both be held at the same time?
+    pub(super) fn disjoint(&self, a: Lockset, b: Lockset) -> bool {
+        disjoint(self.holds(a), self.holds(b))
+    }
+}
+
+/// Does an access see the value?
+pub(super) fn reads(access: Op) -> bool {
+    access != Op::Write
+}
+
+/// Does an access change the value?
+pub(super) fn writes(access: Op) -> bool {
+    access != Op::Read
+}
+
+fn entry(strands: &mut Vec<Strand>, strand: StrandId) -> &mut Strand {
+    let at = strand.0 as usize;
+    if at >= strands.len() {
+        strands.resize_with(at + 1, Strand::default);
+    }
+    &mut strands[at]
+}
+
+/// Can the locks of both be held at the same time?
+pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
+    !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
+}
+
+/// A lock that a strand holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    lock: ObjectId,
+    /// Tells two acquires of one lock apart.
+    serial: u64,
+    /// The same for the time of exclusive holding; nothing while the lock is shared.
+    exclusive: Option<u64>,
+    /// The transaction's tick at which it was acquired; 0 before its begin.
+    since: u32,
+    exclusive_since: u32,
+}
+
+impl Held {
+    fn hold(&self) -> Hold {
+        Hold {
+            lock: self.lock,
+            shared: self.exclusive.is_none(),
+        }
+    }
+}
+
+/// The locks held continuously from one moment of a strand to a later one. A lock that was downgraded in between was
+/// held shared throughout, and no more than that.
+fn throughout(early: &[Held], late: &[Held]) -> Vec<Hold> {
+    let mut holds = Vec::new();
+    for a in early {
+        if let Some(b) = late
+            .iter()
+            .find(|b| b.lock == a.lock && b.serial == a.serial)
+        {
+            let shared = a.exclusive.is_none() || a.exclusive != b.exclusive;
+            holds.push(Hold {
+                lock: a.lock,
+                shared,
+            });
+        }
+    }
+    holds
+}
+
+/// An access of a transaction that is under way.
+#[derive(Clone, Debug)]
+struct Seen {
+    access: Op,
+    tick: u32,
+    position: u64,
+    site: SiteId,
+    period: Period,
+    held: Arc<[Held]>,
+}
+
+/// What a transaction has done to one variable so far.
+#[derive(Debug, Default)]
+struct History {
+    last: Option<Seen>,
+    /// The last access that is no plain read.
+    last_change: Option<Seen>,
+    /// For each kind of update made: the last access of another kind.
+    last_other: Vec<(Update, Option<Seen>)>,
+    /// The first plain read that no plain write comes before.
+    initial: Option<Seen>,
+    /// The papers' first initial read: it sees the value, and nothing changed it before.
+    uninitialised: Option<Seen>,
+    /// All initial reads with different locks held, for the papers' rule b.
+    initials: Vec<Seen>,
+    /// The last plain write.
+    write: Option<Seen>,
+    /// The last update of each kind.
+    updates: Vec<(Update, Seen)>,
+    /// The papers' last write: of any kind.
+    change: Option<Seen>,
+    /// Pairs for 1v-blocks, flagged when the final write is known.
+    pairs: Vec<(Seen, Option<Seen>)>,
+}
+
+/// A transaction that is under way.
+#[derive(Debug)]
+struct Open {
+    block: Option<BlockId>,
+    begin: u64,
+    site: SiteId,
+    tick: u32,
+    first: Period,
+    variables: Map<ObjectId, History>,
+    sections: Vec<Section>,
+    /// Sections beyond this number are compacted.
+    compact: usize,
+}
+
+/// A lock held from one access of a summary to another: it covers access `i` if `from <= i < to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Section {
+    pub(super) hold: Hold,
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// Transactions that cannot be told apart by what they access and which locks they hold when.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    /// The initial reads and final writes, in order.
+    pub(super) accesses: Box<[(Op, ObjectId)]>,
+    /// Sorted, each once.
+    pub(super) sections: Box<[Section]>,
+}
+
+impl Shape {
+    /// The locks held at an access.
+    pub(super) fn held(&self, at: usize) -> Vec<Hold> {
+        self.held_throughout(at, at)
+    }
+
+    /// The locks held continuously from one access to a later one.
+    pub(super) fn held_throughout(&self, from: usize, to: usize) -> Vec<Hold> {
+        let covers = |section: &&Section| section.from as usize <= from && section.to as usize > to;
+        self.sections
+            .iter()
+            .filter(covers)
+            .map(|section| section.hold)
+            .collect()
+    }
+
+    /// The papers' `heldmid`: locks acquired after the one access and released before the other, and held at neither.
+    pub(super) fn held_between(&self, from: usize, to: usize) -> Vec<Hold> {
+        let inside = |section: &&Section| section.from as usize > from && section.to as usize <= to;
+        self.sections
+            .iter()
+            .filter(inside)
+            .map(|section| section.hold)
+            .collect()
+    }
+}
+
+/// Where one of the transactions of a [`Summary`] was.
+#[derive(Clone, Debug)]
+pub(super) struct Occurrence {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) site: SiteId,
+    /// Of each access of the shape: position and site.
+    pub(super) accesses: Box<[(u64, SiteId)]>,
+}
+
+/// All transactions of one strand with one shape, in the same periods.
+#[derive(Debug)]
+pub(super) struct Summary {
+    pub(super) strand: StrandId,
+    pub(super) block: Option<BlockId>,
+    pub(super) shape: Arc<Shape>,
+    /// Of each access.
+    pub(super) periods: Box<[Period]>,
+    /// In which it began and in which it ended.
+    pub(super) span: (Period, Period),
+    pub(super) first: Occurrence,
+    pub(super) last: Option<Occurrence>,
+}
+
+/// One access, as something that can fall into another transaction's gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PointKey {
+    pub(super) strand: StrandId,
+    pub(super) access: Op,
+    pub(super) held: Lockset,
+    pub(super) period: Period,
+}
+
+/// Two accesses of one transaction, as something that another's access can fall between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GapKey {
+    pub(super) strand: StrandId,
+    pub(super) early: Op,
+    pub(super) late: Op,
+    pub(super) held: Lockset,
+    pub(super) periods: (Period, Period),
+}
+
+/// Position and site of an access, and its transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) position: u64,
+    pub(super) site: SiteId,
+    pub(super) owner: Option<Transaction>,
+}
+
+/// The papers' 1v-block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct OneKey {
+    pub(super) strand: StrandId,
+    pub(super) early: Op,
+    /// Nothing for the dummy.
+    pub(super) late: Option<Op>,
+    pub(super) finals: (bool, bool),
+    pub(super) held: (Lockset, Lockset, Lockset),
+    pub(super) periods: (Period, Period),
+}
+
+/// All that is kept of one variable.
+#[derive(Debug)]
+pub(super) struct Shared {
+    owner: StrandId,
+    /// A second strand has touched it.
+    pub(super) escaped: bool,
+    /// Somebody changes it.
+    changed: bool,
+    pub(super) points: Map<PointKey, Place>,
+    pub(super) gaps: Map<GapKey, (Place, Place)>,
+    pub(super) ones: Map<OneKey, (Place, Place)>,
+}
+
+impl Shared {
+    fn new(owner: StrandId) -> Shared {
+        Shared {
+            owner,
+            escaped: false,
+            changed: false,
+            points: Map::default(),
+            gaps: Map::default(),
+            ones: Map::default(),
+        }
+    }
+
+    /// Can an access of it matter to anybody else?
+    pub(super) fn contended(&self) -> bool {
+        self.escaped && self.changed
+    }
+}
+
+#[derive(Debug, Default)]
+struct Strand {
+    held: Vec<Held>,
+    /// `held`, shared by all accesses since it changed.
+    snapshot: Option<Arc<[Held]>>,
+    open: Option<Open>,
+    /// How often more than once a lock is held.
+    again: Map<ObjectId, u32>,
+}
+
+/// What transactions of one summary have in common: strand, block, shape, and the periods of accesses, begin and end.
+type Likeness = (StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>);
+
+/// Takes the events of a trace and keeps what the tests need.
+#[derive(Debug, Default)]
+pub(super) struct Summaries {
+    pub(super) locksets: Locksets,
+    pub(super) variables: Map<ObjectId, Shared>,
+    pub(super) summaries: Vec<Summary>,
+    strands: Vec<Strand>,
+    serial: u64,
+    shapes: Set<Arc<Shape>>,
+    known: Map<Likeness, usize>,
+    /// Build the papers' 1v-blocks instead of gaps and points.
+    papers: bool,
+}
+
+impl Summaries {
+    pub(super) fn new(papers: bool) -> Summaries {
+        Summaries {
+            papers,
+            ..Summaries::default()
+        }
+    }
+
+    fn strand(&mut self, strand: StrandId) -> &mut Strand {
+        entry(&mut self.strands, strand)
+    }
+
+    pub(super) fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        match event.op {
+            Op::Begin => {
+                let first = now.order.period(event.strand);
+                let strand = self.strand(event.strand);
+                for held in &mut strand.held {
+                    held.since = 0;
+                    held.exclusive_since = 0;
+                }
+                // Accesses remember ticks of the locks, which have just changed.
+                strand.snapshot = None;
+                strand.open = Some(Open::new(Some(event.block()), position, event.site, first));
+            }
+            Op::End => self.close(event.strand, position, now),
+            Op::Acquire | Op::AcquireShared => self.acquire(event),
+            Op::Release | Op::ReleaseShared => self.release(event),
+            Op::Upgrade | Op::Downgrade => self.convert(event),
+            Op::Retire => self.retire(event.object()),
+            op if is_access(op) => self.access(event, position, now),
+            _ => {}
+        }
+    }
+
+    fn acquire(&mut self, event: Event) {
+        self.serial += 1;
+        let serial = self.serial;
+        let strand = self.strand(event.strand);
+        let lock = event.object();
+        if strand.held.iter().any(|held| held.lock == lock) {
+            *strand.again.entry(lock).or_default() += 1;
+            return;
+        }
+        let since = strand.open.as_mut().map_or(0, Open::next);
+        let exclusive = (event.op == Op::Acquire).then_some(serial);
+        strand.held.push(Held {
+            lock,
+            serial,
+            exclusive,
+            since,
+            exclusive_since: since,
+        });
+        strand.snapshot = None;
+    }
+
+    fn release(&mut self, event: Event) {
+        let strand = self.strand(event.strand);
+        let lock = event.object();
+        if let Some(count) = strand.again.get_mut(&lock) {
+            *count -= 1;
+            if *count == 0 {
+                strand.again.remove(&lock);
+            }
+            return;
+        }
+        let Some(at) = strand.held.iter().position(|held| held.lock == lock) else {
+            return;
+        };
+        let held = strand.held.remove(at);
+        strand.snapshot = None;
+        if let Some(open) = &mut strand.open {
+            let now = open.next();
+            open.leave(&held, now);
+        }
+    }
+
+    fn convert(&mut self, event: Event) {
+        self.serial += 1;
+        let serial = self.serial;
+        let strand = self.strand(event.strand);
+        let Some(held) = strand
+            .held
+            .iter_mut()
+            .find(|held| held.lock == event.object())
+        else {
+            return;
+        };
+        let now = strand.open.as_mut().map_or(0, Open::next);
+        if event.op == Op::Upgrade {
+            held.exclusive = Some(serial);
+            held.exclusive_since = now;
+        } else {
+            if let Some(open) = &mut strand.open {
+                open.sections.push(Section {
+                    hold: held.hold(),
+                    from: held.exclusive_since,
+                    to: now,
+                });
+            }
+            held.exclusive = None;
+        }
+        strand.snapshot = None;
+    }
+
+    fn retire(&mut self, object: ObjectId) {
+        if self
+            .variables
+            .get(&object)
+            .is_some_and(|shared| !shared.escaped)
+        {
+            // Nobody else can ever touch it.
+            self.variables.remove(&object);
+        }
+    }
+
+    fn access(&mut self, event: Event, position: u64, now: &mut Context) {
+        let (access, variable) = (event.op, event.object());
+        let shared = self
+            .variables
+            .entry(variable)
+            .or_insert_with(|| Shared::new(event.strand));
+        shared.escaped |= shared.owner != event.strand;
+        shared.changed |= writes(access);
+        let period = now.order.period(event.strand);
+        let strand = entry(&mut self.strands, event.strand);
+        let unary = strand.open.is_none();
+        let open = strand
+            .open
+            .get_or_insert_with(|| Open::new(None, position, event.site, period));
+        let held = strand
+            .snapshot
+            .get_or_insert_with(|| strand.held.as_slice().into())
+            .clone();
+        let seen = Seen {
+            access,
+            tick: open.next(),
+            position,
+            site: event.site,
+            period,
+            held,
+        };
+        let owner = open.owner(event.strand);
+        let history = open.variables.entry(variable).or_default();
+        // The same access again, under the same locks, in the same period: it makes no gap that the last two did not.
+        let again = history.last.as_ref().is_some_and(|last| last.like(&seen));
+        if self.papers {
+            history.pair(&seen);
+            history.note(seen);
+        } else {
+            if !again {
+                let holds = seen.held.iter().map(Held::hold).collect();
+                let key = PointKey {
+                    strand: event.strand,
+                    access,
+                    held: self.locksets.intern(holds),
+                    period,
+                };
+                shared.points.entry(key).or_insert(seen.place(&owner));
+            }
+            let locksets = &mut self.locksets;
+            history.gaps(&seen, |early| {
+                let held = locksets.intern(throughout(&early.held, &seen.held));
+                let key = GapKey {
+                    strand: event.strand,
+                    early: early.access,
+                    late: access,
+                    held,
+                    periods: (early.period, period),
+                };
+                shared
+                    .gaps
+                    .entry(key)
+                    .or_insert((early.place(&owner), seen.place(&owner)));
+            });
+            history.note(seen);
+        }
+        if unary {
+            self.close(event.strand, position, now);
+        }
+    }
+
+    /// The strand's transaction ends.
+    fn close(&mut self, id: StrandId, position: u64, now: &mut Context) {
+        let last = now.order.period(id);
+        let strand = self.strand(id);
+        let Some(mut open) = strand.open.take() else {
+            return;
+        };
+        for held in &strand.held {
+            open.leave(held, u32::MAX);
+        }
+        if self.papers {
+            self.one_blocks(id, &mut open);
+        }
+        let mut accesses: Vec<(ObjectId, Seen)> = Vec::new();
+        for (&variable, history) in &mut open.variables {
+            if self.papers {
+                let kept = history
+                    .uninitialised
+                    .take()
+                    .into_iter()
+                    .chain(history.change.take());
+                accesses.extend(kept.map(|seen| (variable, seen)));
+            } else {
+                let updates = history.updates.drain(..).map(|(_, seen)| seen);
+                let kept = history
+                    .initial
+                    .take()
+                    .into_iter()
+                    .chain(history.write.take())
+                    .chain(updates);
+                accesses.extend(kept.map(|seen| (variable, seen)));
+            }
+        }
+        accesses.sort_unstable_by_key(|(_, seen)| seen.tick);
+        accesses.dedup_by_key(|(_, seen)| seen.tick);
+        let ticks: Vec<u32> = accesses.iter().map(|(_, seen)| seen.tick).collect();
+        compact(&mut open.sections, &ticks);
+        let shape = Shape {
+            accesses: accesses
+                .iter()
+                .map(|(variable, seen)| (seen.access, *variable))
+                .collect(),
+            sections: open.sections.into(),
+        };
+        let shape = match self.shapes.get(&shape) {
+            Some(shape) => shape.clone(),
+            None => {
+                let shape = Arc::new(shape);
+                self.shapes.insert(shape.clone());
+                shape
+            }
+        };
+        let periods: Box<[Period]> = accesses.iter().map(|(_, seen)| seen.period).collect();
+        let all = [&*periods, &[open.first, last]].concat().into_boxed_slice();
+        let occurrence = Occurrence {
+            begin: open.begin,
+            end: position,
+            site: open.site,
+            accesses: accesses
+                .iter()
+                .map(|(_, seen)| (seen.position, seen.site))
+                .collect(),
+        };
+        match self
+            .known
+            .get(&(id, open.block, shape.clone(), all.clone()))
+        {
+            Some(&at) => self.summaries[at].last = Some(occurrence),
+            None => {
+                self.known
+                    .insert((id, open.block, shape.clone(), all), self.summaries.len());
+                self.summaries.push(Summary {
+                    strand: id,
+                    block: open.block,
+                    shape,
+                    periods,
+                    span: (open.first, last),
+                    first: occurrence,
+                    last: None,
+                });
+            }
+        }
+    }
+
+    /// The papers' 1v-blocks of a transaction that ends.
+    fn one_blocks(&mut self, id: StrandId, open: &mut Open) {
+        let owner = open.owner(id);
+        let mut pairs = Vec::new();
+        for (&variable, history) in &mut open.variables {
+            let last = history.change.as_ref().map(|seen| seen.tick);
+            let own = history
+                .pairs
+                .drain(..)
+                .map(|(early, late)| (variable, last, early, late));
+            pairs.extend(own);
+            if let Some(last) = &history.change {
+                // Rule b: the final write with every initial read.
+                let initials = history
+                    .initials
+                    .iter()
+                    .filter(|initial| initial.tick < last.tick);
+                pairs.extend(initials.map(|initial| {
+                    (
+                        variable,
+                        Some(last.tick),
+                        initial.clone(),
+                        Some(last.clone()),
+                    )
+                }));
+            }
+        }
+        for (variable, last, early, late) in pairs {
+            let holds = |seen: &Seen| seen.held.iter().map(Held::hold).collect::<Vec<_>>();
+            let dummy = Vec::new();
+            let key = OneKey {
+                strand: id,
+                early: early.access,
+                late: late.as_ref().map(|late| late.access),
+                finals: (
+                    last == Some(early.tick),
+                    late.as_ref().is_some_and(|late| last == Some(late.tick)),
+                ),
+                held: (
+                    self.locksets.intern(holds(&early)),
+                    self.locksets
+                        .intern(late.as_ref().map_or(dummy.clone(), holds)),
+                    self.locksets.intern(
+                        late.as_ref()
+                            .map_or(dummy, |late| throughout(&early.held, &late.held)),
+                    ),
+                ),
+                periods: (
+                    early.period,
+                    late.as_ref().map_or(early.period, |late| late.period),
+                ),
+            };
+            let places = (
+                early.place(&owner),
+                late.as_ref().unwrap_or(&early).place(&owner),
+            );
+            if let Some(shared) = self.variables.get_mut(&variable) {
+                shared.ones.entry(key).or_insert(places);
+            }
+        }
+    }
+
+    /// Transactions that are still under way at the end of the trace count as far as they came.
+    pub(super) fn finish(&mut self, now: &mut Context) {
+        for strand in 0..self.strands.len() {
+            self.close(StrandId(strand as u32), u64::MAX - 1, now);
+        }
+    }
+}
+
+/// Replaces ticks by indices into the accesses, and drops what is the same.
+fn compact(sections: &mut Vec<Section>, ticks: &[u32]) {
+    let index = |tick: u32| ticks.partition_point(|&t| t < tick) as u32;
+    for section in sections.iter_mut() {
+        section.from = index(section.from);
+        section.to = if section.to == u32::MAX {
+            ticks.len() as u32
+        } else {
+            index(section.to)
+        };
+    }
+    sections.sort_unstable();
+    sections.dedup();
+}
+
+impl Open {
+    fn new(block: Option<BlockId>, begin: u64, site: SiteId, first: Period) -> Open {
+        Open {
+            block,
+            begin,
+            site,
+            tick: 0,
+            first,
+            variables: Map::default(),
+            sections: Vec::new(),
+            compact: 1024,
+        }
+    }
+
+    fn next(&mut self) -> u32 {
+        self.tick += 1;
+        self.tick
+    }
+
+    fn owner(&self, strand: StrandId) -> Option<Transaction> {
+        let block = self.block?;
+        Some(Transaction {
+            strand,
+            block: Some(block),
+            begin: Some(self.begin),
+            site: self.site,
+        })
+    }
+
+    /// A lock is released, or its transaction ends.
+    fn leave(&mut self, held: &Held, now: u32) {
+        if held.exclusive.is_some() {
+            let hold = Hold {
+                lock: held.lock,
+                shared: false,
+            };
+            self.sections.push(Section {
+                hold,
+                from: held.exclusive_since,
+                to: now,
+            });
+        }
+        if held.exclusive.is_none() || held.since != held.exclusive_since {
+            let hold = Hold {
+                lock: held.lock,
+                shared: true,
+            };
+            self.sections.push(Section {
+                hold,
+                from: held.since,
+                to: now,
+            });
+        }
+        if self.sections.len() > self.compact {
+            self.thin();
+        }
+    }
+
+    /// Of the sections that lie between the same accesses one is enough, whatever later accesses replace.
+    fn thin(&mut self) {
+        let mut ticks: Vec<u32> = Vec::new();
+        for history in self.variables.values() {
+            let papers = history.uninitialised.iter().chain(&history.change);
+            let updates = history.updates.iter().map(|(_, seen)| seen);
+            let kept = history
+                .initial
+                .iter()
+                .chain(&history.write)
+                .chain(updates)
+                .chain(papers);
+            ticks.extend(kept.map(|seen| seen.tick));
+        }
+        ticks.sort_unstable();
+        let index = |tick: u32| ticks.partition_point(|&t| t < tick);
+        let mut known = Set::default();
+        self.sections
+            .retain(|section| known.insert((section.hold, index(section.from), index(section.to))));
+        self.compact = (self.sections.len() * 2).max(1024);
+    }
+}
+
+impl Seen {
+    fn like(&self, other: &Seen) -> bool {
+        self.access == other.access
+            && self.period == other.period
+            && Arc::ptr_eq(&self.held, &other.held)
+    }
+
+    fn place(&self, owner: &Option<Transaction>) -> Place {
+        Place {
+            position: self.position,
+            site: self.site,
+            owner: owner.clone(),
+        }
+    }
+}
+
+impl History {
+    /// Calls back with every earlier access that makes a gap with this one: something that conflicts with both can come
+    /// between them, and nothing that conflicts with it already stands between them.
+    fn gaps(&self, seen: &Seen, mut gap: impl FnMut(&Seen)) {
+        let mut done: [u32; 3] = [0; 3];
+        let mut count = 0;
+        let mut offer = |early: &Option<Seen>, gap: &mut dyn FnMut(&Seen)| {
+            if let Some(early) = early
+                && !done[..count].contains(&early.tick)
+            {
+                if count < done.len() {
+                    done[count] = early.tick;
+                    count += 1;
+                }
+                gap(early);
+            }
+        };
+        offer(&self.last, &mut gap);
+        if seen.access != Op::Read {
+            offer(&self.last_change, &mut gap);
+        }
+        for (kind, early) in &self.last_other {
+            if seen.access != Op::Update(*kind) {
+                offer(early, &mut gap);
+            }
+        }
+    }
+
+    /// The papers' rule a: pairs the access with the last write before it, or else with the last read.
+    fn pair(&mut self, seen: &Seen) {
+        if reads(seen.access)
+            && self.change.is_none()
+            && !self.initials.iter().any(|initial| initial.like(seen))
+        {
+            self.initials.push(seen.clone());
+        }
+        let Some(early) = self.change.as_ref().or(self.last.as_ref()) else {
+            self.pairs.push((seen.clone(), None));
+            return;
+        };
+        // The dummy's place is taken.
+        self.pairs.retain(|(_, late)| late.is_some());
+        let like = |(first, second): &(Seen, Option<Seen>)| {
+            (first.tick == early.tick || first.like(early))
+                && second.as_ref().is_some_and(|late| late.like(seen))
+        };
+        // A read like the one before makes the block that that one made; a write may yet be the final one.
+        if writes(seen.access) || !self.pairs.last().is_some_and(like) {
+            self.pairs.push((early.clone(), Some(seen.clone())));
+        }
+    }
+
+    fn note(&mut self, seen: Seen) {
+        if seen.access == Op::Read && self.write.is_none() && self.initial.is_none() {
+            self.initial = Some(seen.clone());
+        }
+        if reads(seen.access) && self.change.is_none() && self.uninitialised.is_none() {
+            self.uninitialised = Some(seen.clone());
+        }
+        if let Op::Update(kind) = seen.access {
+            if !self.last_other.iter().any(|(known, _)| *known == kind) {
+                self.last_other.push((kind, self.last.clone()));
+            }
+            match self.updates.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, last)) => *last = seen.clone(),
+                None => self.updates.push((kind, seen.clone())),
+            }
+        }
+        for (kind, last) in &mut self.last_other {
+            if seen.access != Op::Update(*kind) {
+                *last = Some(seen.clone());
+            }
+        }
+        if matches!(seen.access, Op::Write | Op::ReadWrite) {
+            self.write = Some(seen.clone());
+        }
+        if writes(seen.access) {
+            self.change = Some(seen.clone());
+            self.last_change = Some(seen.clone());
+        }
+        self.last = Some(seen);
+    }
+}

@@ -1,0 +1,559 @@
+//! The papers' examples, the kernels' shapes, and agreement with every interleaving.
+
+use super::{Blocks, Bounds, Equivalence, Kept, Verdict, exhaustive};
+use crate::predict::notation::{object, run, trace};
+use crate::predict::{Outcome, Prediction, Tier};
+use crate::trace::{Event, ObjectId};
+
+fn blocks(text: &str) -> Outcome {
+    run(Box::new(Blocks::new()), &trace(text))
+}
+
+fn papers(text: &str) -> Outcome {
+    run(Box::new(Blocks::papers()), &trace(text))
+}
+
+/// The papers' verdict: theorems 3 and 4, then theorem 5.
+fn atomic(text: &str) -> bool {
+    let all = exhaustive(
+        &trace(text),
+        Kept::InitialAndFinal,
+        Equivalence::View,
+        100_000,
+    );
+    assert_ne!(all, Verdict::CutShort);
+    let atomic = papers(text).predictions.is_empty() && all == Verdict::Atomic;
+    let truth = exhaustive(&trace(text), Kept::All, Equivalence::View, 100_000);
+    assert_eq!(atomic, truth == Verdict::Atomic, "{text}");
+    atomic
+}
+
+fn objects(found: &Prediction) -> Vec<ObjectId> {
+    let mut objects: Vec<ObjectId> = found
+        .accesses
+        .iter()
+        .filter_map(|step| step.access.object)
+        .collect();
+    objects.sort_unstable();
+    objects.dedup();
+    objects
+}
+
+fn positions(found: &Prediction) -> Vec<u64> {
+    found
+        .accesses
+        .iter()
+        .map(|step| step.access.position)
+        .collect()
+}
+
+#[test]
+fn rv_2003_examples_1_and_2_a_read_within_a_read_and_write_is_atomic() {
+    assert!(atomic("1: [ Rx Wx ]; 2: [ Rx ]"));
+}
+
+#[test]
+fn rv_2003_example_3_two_setters_of_two_coordinates_are_not_atomic() {
+    let text = "1: [ +l Wx -l +l Wy -l ]; 2: [ +l Wx -l +l Wy -l ]";
+    assert!(!atomic(text));
+    let found = blocks(text).predictions;
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        objects(&found[0]),
+        [ObjectId(object("x")), ObjectId(object("y"))]
+    );
+}
+
+#[test]
+fn rv_2003_example_4_readers_are_atomic() {
+    assert!(atomic("1: [ +l Rx Ry -l ]; 2: [ +l Rx -l +l Ry -l ]"));
+}
+
+#[test]
+fn rv_2003_example_5_a_write_between_a_read_and_a_write_is_not_atomic() {
+    let text = "1: [ +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
+    assert!(!atomic(text));
+    assert_eq!(blocks(text).predictions[0].pattern, "read, write, write");
+}
+
+#[test]
+fn rv_2003_example_6_is_atomic() {
+    assert!(atomic("1: [ +l Wx -l Rx ]; 2: [ +l Rx -l ]"));
+}
+
+#[test]
+fn rv_2003_example_7_writes_that_nobody_sees_are_atomic_by_view_and_a_cycle_of_conflicts() {
+    let text = "1: [ Wx Wx ]; 2: [ Wx ]";
+    assert!(atomic(text));
+    assert_eq!(blocks(text).predictions[0].pattern, "write, write, write");
+}
+
+#[test]
+fn rv_2003_example_8_a_locked_read_and_a_write_of_another_variable_are_atomic() {
+    let text = "1: [ +l Rx -l Wy ]; 2: [ +l Rx -l Wy ]";
+    assert!(atomic(text));
+    assert!(blocks(text).predictions.is_empty());
+}
+
+#[test]
+fn rv_2003_example_9_two_writes_in_two_regions_are_atomic_by_view() {
+    assert!(atomic(
+        "1: [ +l Wx Rx -l +l Wx -l ]; 2: [ +l Wx Rx -l +l Wx -l ]"
+    ));
+}
+
+#[test]
+fn rv_2003_example_10_a_lock_taken_crosswise_keeps_the_access_out_of_the_gap() {
+    // With the locks alone the papers' test says that it can come between; no schedule has it.
+    let text = "1: [ +k +l -l Rx Rx -k ]; 2: [ +l +k -k Wx -l ]";
+    assert!(!papers(text).predictions.is_empty());
+    assert!(blocks(text).predictions.is_empty());
+    assert_eq!(
+        exhaustive(
+            &trace(text),
+            Kept::InitialAndFinal,
+            Equivalence::View,
+            100_000
+        ),
+        Verdict::Atomic
+    );
+    let without = run(
+        Box::new(Blocks::without_schedules(Bounds::default())),
+        &trace(text),
+    );
+    assert_eq!(without.predictions[0].tier, Tier::Potential);
+    assert!(
+        without
+            .notes
+            .iter()
+            .any(|note| note.contains("deadlocks are possible")),
+        "{:?}",
+        without.notes
+    );
+}
+
+#[test]
+fn rv_2003_examples_11_and_12_a_transaction_has_two_blocks() {
+    let events = trace("1: [ +k Rx +l Wx Rx -l -k ]");
+    let mut now = crate::predict::Context::default();
+    let mut blocks = Blocks::papers();
+    for (event, position) in events.iter().zip(1..) {
+        now.step(*event, position);
+        crate::predict::Analysis::step(&mut blocks, *event, position, &mut now);
+    }
+    let shared = &blocks.kept.variables[&ObjectId(object("x"))];
+    let mut ones: Vec<_> = shared
+        .ones
+        .keys()
+        .map(|one| {
+            let count = |set| blocks.kept.locksets.holds(set).len();
+            (
+                one.early,
+                one.late,
+                one.finals,
+                count(one.held.0),
+                count(one.held.1),
+                count(one.held.2),
+            )
+        })
+        .collect();
+    ones.sort_unstable();
+    use crate::trace::Op::{Read, Write};
+    assert_eq!(
+        ones,
+        [
+            (Read, Some(Write), (false, true), 1, 2, 1),
+            (Write, Some(Read), (true, false), 2, 2, 2),
+        ]
+    );
+}
+
+#[test]
+fn rv_2003_example_13_an_initial_read_and_the_final_write_make_a_block() {
+    assert!(!atomic("1: [ +l Rx Wx -l Wx ]; 2: [ +l Wx -l ]"));
+}
+
+#[test]
+fn rv_2003_example_14_and_tse_2006_example_4_equal_blocks_are_stored_once() {
+    for text in ["1: [ +l Rx Rx Rx Rx Rx Rx -l ]", "1: [ Wx Rx Rx Rx ]"] {
+        let mut now = crate::predict::Context::default();
+        let mut blocks = Blocks::papers();
+        for (event, position) in trace(text).iter().zip(1..) {
+            now.step(*event, position);
+            crate::predict::Analysis::step(&mut blocks, *event, position, &mut now);
+        }
+        assert_eq!(
+            blocks.kept.variables[&ObjectId(object("x"))].ones.len(),
+            1,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn rv_2003_example_15_a_read_of_the_own_write_is_atomic() {
+    assert!(atomic("1: [ +l Wx Rx Rx -l ]; 2: [ +l Wx -l +l Wx -l ]"));
+}
+
+#[test]
+fn rv_2003_example_16_and_tse_2006_example_6_three_transactions_make_a_cycle_and_no_two_do() {
+    let all = ["1: [ Wx Wy ]", "2: [ Rx Wz ]", "3: [ Rz Ry ]"];
+    assert!(!atomic(&all.join(";")));
+    assert!(papers(&all.join(";")).predictions.is_empty());
+    for out in 0..3 {
+        let two: Vec<&str> = (0..3).filter(|&at| at != out).map(|at| all[at]).collect();
+        assert!(atomic(&two.join(";")), "without {}", all[out]);
+    }
+    let found = blocks(&all.join(";")).predictions;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].pattern, "a cycle of 3 transactions");
+    assert_eq!(found[0].tier, Tier::Predicted);
+    assert_eq!(positions(&found[0]), [2, 6, 7, 10, 11, 3]);
+}
+
+#[test]
+fn tse_2006_figures_1_and_7_a_vector_made_from_another_while_that_is_cleared() {
+    // `v1.size()` and `v1.toArray()` around `v1.removeAllElements()`: count and data under the vector's lock.
+    let constructor = "1: [ +v Rc -v Wd +v Rc Re Rc Rc -v ]";
+    let clear = "2: [ +v Rc We Wc -v ]";
+    let text = [constructor, clear].join(";");
+    assert!(!atomic(&text));
+    let one = papers(&text).predictions;
+    let count = ObjectId(object("c"));
+    assert!(
+        one.iter().any(|found| objects(found) == [count]),
+        "{one:#?}"
+    );
+    let found = blocks(&text).predictions;
+    assert_eq!(found[0].pattern, "read, write, read");
+    assert_eq!(objects(&found[0]), [count]);
+    assert_eq!(found[0].tier, Tier::Predicted);
+}
+
+#[test]
+fn tse_2006_figure_4_reads_under_either_lock_and_a_write_under_both_are_atomic() {
+    let text = "3: [ +a Rx -a ]; 2: [ +b Rx -b ]; 4: [ Rx +a +b Wx -b -a ]";
+    assert!(atomic(text));
+    assert!(blocks(text).predictions.is_empty());
+    assert!(atomic(
+        "3: [ +a Rx -a ]; 2: [ +b Rx -b ]; 1: [ +a +b Wx Wx -b -a ]"
+    ));
+}
+
+#[test]
+fn tse_2006_example_3_is_told_as_a_potential_deadlock_and_not_as_a_violation() {
+    let text = "1: [ +k +l -l Wx -k ]; 2: [ +l +k -k Rx Rx -l ]";
+    assert!(blocks(text).predictions.is_empty());
+}
+
+#[test]
+fn tse_2006_table_of_two_variables() {
+    for text in [
+        "1: [ Wx Wy ]; 2: [ Wx Wy ]",
+        "1: [ Wx Wy ]; 2: [ Wy Wx ]",
+        "1: [ Rx Wy ]; 2: [ Wy Wx ]",
+        "1: [ Rx Wy ]; 2: [ Wx Ry ]",
+        "1: [ Rx Ry ]; 2: [ Wy Wx ]",
+    ] {
+        assert!(!atomic(text), "{text}");
+        assert_eq!(blocks(text).predictions.len(), 1, "{text}");
+    }
+    // A lock held throughout by one, taken and given back in between by the other: `heldmid`.
+    let apart = "1: [ +l Wx Wy -l ]; 2: [ Rx +l -l Ry ]";
+    assert!(
+        atomic(apart)
+            == (exhaustive(
+                &trace(apart),
+                Kept::InitialAndFinal,
+                Equivalence::View,
+                1000
+            ) == Verdict::Atomic)
+    );
+    assert!(
+        blocks("1: [ +l Wx Wy -l ]; 2: [ +l Rx -l +l Ry -l ]")
+            .predictions
+            .len()
+            == 1
+    );
+    assert!(
+        blocks("1: [ +l Wx Wy -l ]; 2: [ +l Rx Ry -l ]")
+            .predictions
+            .is_empty()
+    );
+}
+
+const READER: &str = "1: [ +i Ri -i +f Rf -f ]";
+const WRITER: &str = "2: [ +i Wi -i >m ]";
+const CLEANER: &str = "3: [ ] [ <m +f Wf -f ]";
+
+#[test]
+fn cache_open_missed_reader_writer_and_cleaner_in_turn_are_predicted_with_the_message_in_order() {
+    let text = [
+        "0: fork1 fork2 fork3",
+        READER,
+        WRITER,
+        CLEANER,
+        "0: join2 join3 join1",
+    ]
+    .join(";");
+    let found = blocks(&text).predictions;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].pattern, "a cycle of 3 transactions");
+    assert_eq!(found[0].tier, Tier::Predicted);
+    // The reader looks the name up, the writer replaces it, the cleaner removes the file, the reader does not find it.
+    let strands: Vec<u32> = found[0]
+        .accesses
+        .iter()
+        .map(|step| step.access.strand.0)
+        .collect();
+    assert_eq!(strands, [1, 2, 3, 1]);
+    let strands: Vec<u32> = found[0].schedule.iter().map(|run| run.strand.0).collect();
+    assert_eq!(strands, [0, 3, 1, 2, 3, 1], "{:?}", found[0].schedule);
+}
+
+#[test]
+fn cache_open_chain_an_overlap_without_a_cycle_is_predicted() {
+    let text = "0: fork1 fork2 fork3; 1: [ +i Ri -i; 2: [ +i Wi -i >m ]; 1: +f Rf -f ]; 3: [ ] [ <m +f Wf -f ]";
+    let found = blocks(text).predictions;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].pattern, "a cycle of 3 transactions");
+    assert_eq!(found[0].tier, Tier::Predicted);
+}
+
+#[test]
+fn cache_open_fixed_is_silent() {
+    let text = [
+        "0: fork1 fork2 fork3",
+        "1: [ +i Ri +f Rf -f -i ]",
+        WRITER,
+        CLEANER,
+    ]
+    .join(";");
+    assert!(blocks(&text).predictions.is_empty());
+}
+
+#[test]
+fn order_by_join_by_an_outer_lock_and_by_a_message_is_silent() {
+    // Spawned after the join.
+    assert!(
+        blocks("0: fork1; 1: [ Rx Wx ]; 0: join1 fork2; 2: [ Rx Wx ]")
+            .predictions
+            .is_empty()
+    );
+    // A lock taken before the transactions begin.
+    assert!(
+        blocks("1: +a [ +c Wc -c +o Wo -o ] -a; 2: +a [ +c Rc -c +o Ro -o ] -a")
+            .predictions
+            .is_empty()
+    );
+    // A message after the transaction.
+    assert!(
+        blocks("1: [ Wc Wo ] >m; 2: <m [ Rc Ro ]")
+            .predictions
+            .is_empty()
+    );
+    // A barrier.
+    assert!(
+        blocks("1: [ Wc Wo ] !b; 2: ?b [ Rc Ro ]")
+            .predictions
+            .is_empty()
+    );
+    // The same without any of these.
+    assert_eq!(blocks("1: [ Wc Wo ]; 2: [ Rc Ro ]").predictions.len(), 1);
+}
+
+#[test]
+fn a_message_inside_a_transaction_can_close_a_cycle_with_one_conflict() {
+    let found = blocks("1: [ Rx; 2: [ Wx >m ]; 1: <m ]").predictions;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].tier, Tier::Predicted);
+    assert!(
+        blocks("1: [ Rx; 2: >m [ Wx ]; 1: <m ]")
+            .predictions
+            .is_empty()
+    );
+}
+
+#[test]
+fn updates_of_one_kind_do_not_break_a_transaction_and_others_do() {
+    assert!(blocks("1: [ Ax Ax ]; 2: Ax").predictions.is_empty());
+    assert!(blocks("1: [ As Ac ]; 2: [ As Ac ]").predictions.is_empty());
+    assert_eq!(blocks("1: [ Ax Ax ]; 2: Sx").predictions.len(), 1);
+    assert!(blocks("1: [ Rx Ax ]; 2: Ax").predictions.is_empty());
+    // Two strands look at a counter and then raise it: neither add falls between what it conflicts with, both together do.
+    assert_eq!(
+        blocks("1: [ Rx Ax ]; 2: [ Rx Ax ]").predictions[0].pattern,
+        "a cycle of 2 transactions"
+    );
+    assert_eq!(blocks("1: [ Ay Ry Ax ]; 2: [ Rx Ay ]").predictions.len(), 1);
+    assert!(!blocks("1: [ Sx Ax Sx ]; 2: Ax").predictions.is_empty());
+    assert_eq!(blocks("1: [ As Ac ]; 2: [ Rs Rc ]").predictions.len(), 1);
+}
+
+#[test]
+fn shared_locks_let_readers_in_and_keep_writers_out() {
+    assert!(
+        blocks("1: [ s+l Rx Ry s-l ]; 2: [ +l Wx Wy -l ]")
+            .predictions
+            .is_empty()
+    );
+    assert!(
+        !blocks("1: [ s+l Rx Ry s-l ]; 2: [ s+l Wx Wy s-l ]")
+            .predictions
+            .is_empty()
+    );
+    // Upgraded on the way, nobody comes between; released and taken again, somebody does.
+    assert!(
+        blocks("1: [ s+l Rx ^l Wx -l ]; 2: [ +l Wx -l ]")
+            .predictions
+            .is_empty()
+    );
+    assert!(
+        !blocks("1: [ s+l Rx s-l +l Wx -l ]; 2: [ +l Wx -l ]")
+            .predictions
+            .is_empty()
+    );
+    // Downgraded, a reader may come: it sees the first write and not the second, which needs the lock again.
+    assert!(
+        blocks("1: [ +l Wx vl Rx s-l ]; 2: [ s+l Rx s-l ]")
+            .predictions
+            .is_empty()
+    );
+}
+
+#[test]
+fn accesses_outside_blocks_make_cycles_by_their_strands_own_order() {
+    let found = blocks("1: [ Rx Ry ]; 2: Wx Wy").predictions;
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].pattern, "a cycle of 3 transactions");
+    assert!(
+        blocks("1: [ Rx Ry ]; 2: Wy Wx").predictions.is_empty(),
+        "both before or both after, or only the second is new"
+    );
+    assert!(blocks("1: Rx Ry; 2: Wx Wy").predictions.is_empty());
+}
+
+#[test]
+fn memory_follows_the_distinct_blocks() {
+    let once = "1: [ +l Rx Wx -l ]; 2: [ +l Rx -l ];";
+    let mut counts = Vec::new();
+    for times in [2, 200] {
+        let mut now = crate::predict::Context::default();
+        let mut blocks = Blocks::new();
+        for (event, position) in trace(&once.repeat(times)).iter().zip(1..) {
+            let event = Event {
+                target: if event.op == crate::trace::Op::Begin {
+                    1
+                } else {
+                    event.target
+                },
+                ..*event
+            };
+            now.step(event, position);
+            crate::predict::Analysis::step(&mut blocks, event, position, &mut now);
+        }
+        counts.push(blocks.kept());
+    }
+    assert_eq!(counts[0], counts[1]);
+}
+
+#[test]
+fn the_bound_on_comparisons_is_said() {
+    let bounds = Bounds {
+        comparisons: 3,
+        ..Bounds::default()
+    };
+    let outcome = run(
+        Box::new(Blocks::with(bounds)),
+        &trace("1: [ Wx Wy ]; 2: [ Rx Wz ]; 3: [ Rz Ry ]"),
+    );
+    assert!(
+        outcome.notes[0].contains("cut short after 3 comparisons"),
+        "{:?}",
+        outcome.notes
+    );
+}
+
+/// A small trace of 2 or 3 strands with nested locks, run one strand after the other.
+fn random(seed: u64, operations: &[&str]) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut draw = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % below
+    };
+    let mut lines = Vec::new();
+    for strand in 0..2 + draw(2) {
+        let mut line = format!("{strand}:");
+        let mut held: Vec<&str> = Vec::new();
+        for _ in 0..1 + draw(2) {
+            let block = draw(4) > 0;
+            line += if block { " [" } else { "" };
+            for _ in 0..1 + draw(4) {
+                match draw(5) {
+                    0 if held.len() < 2 => {
+                        // In one order only: no deadlock is possible.
+                        let locks: Vec<&str> = ["k", "l"]
+                            .into_iter()
+                            .filter(|lock| held.iter().all(|h| h < lock))
+                            .collect();
+                        if let Some(lock) = locks.get(draw(2).min(locks.len().saturating_sub(1))) {
+                            held.push(lock);
+                            line += &format!(" +{lock}");
+                        }
+                    }
+                    1 if !held.is_empty() => line += &format!(" -{}", held.pop().unwrap()),
+                    _ => {
+                        line += &format!(
+                            " {}{}",
+                            operations[draw(operations.len())],
+                            ["x", "y"][draw(2)]
+                        )
+                    }
+                }
+            }
+            line += if block { " ]" } else { "" };
+        }
+        while let Some(lock) = held.pop() {
+            line += &format!(" -{lock}");
+        }
+        lines.push(line);
+    }
+    lines.join(";")
+}
+
+#[test]
+fn blocks_find_a_violation_exactly_where_some_interleaving_has_one() {
+    let (mut violations, mut cut_short) = (0, 0);
+    for seed in 1..=4000 {
+        let operations: &[&str] = if seed % 2 == 0 {
+            &["R", "W"]
+        } else {
+            &["R", "W", "A", "S", "X"]
+        };
+        let text = random(seed, operations);
+        let found = blocks(&text).predictions;
+        assert!(
+            found.iter().all(|found| found.tier == Tier::Predicted),
+            "{text}"
+        );
+        match exhaustive(&trace(&text), Kept::All, Equivalence::Conflict, 20_000) {
+            Verdict::CutShort => cut_short += 1,
+            Verdict::Atomic => assert!(
+                found.is_empty(),
+                "{text}: {:?} {:?}",
+                positions(&found[0]),
+                found[0].schedule
+            ),
+            Verdict::NotAtomic(witness) => {
+                violations += 1;
+                assert!(!found.is_empty(), "{text}: {witness:?}");
+            }
+        }
+    }
+    assert!(
+        violations > 1000 && cut_short < 100,
+        "{violations} {cut_short}"
+    );
+}

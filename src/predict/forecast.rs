@@ -1,0 +1,402 @@
+//! The findings of a [`Predictor`](super::Predictor) with the names behind their numbers: as data, as JSON, as text.
+
+use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
+use crate::check;
+use crate::report::{Block, Object, Place, StrandNames, words};
+use crate::trace::{Names, ObjectId, StrandId};
+use serde::Serialize;
+use std::fmt;
+
+/// What other schedules of a run would show. [`Display`](fmt::Display) is the text for a reader, [`Serialize`] the same as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forecast {
+    /// The version of this shape.
+    pub schema: u32,
+    /// Violations, the surest first.
+    pub violations: Vec<ForecastViolation>,
+    /// Potential deadlocks.
+    pub deadlocks: Vec<ForecastDeadlock>,
+    /// Races.
+    pub races: Vec<ForecastRace>,
+    /// What to know about the whole.
+    pub notes: Vec<String>,
+}
+
+/// A violation that was not observed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastViolation {
+    /// Who says so.
+    pub analysis: AnalysisKind,
+    /// How sure it is.
+    pub tier: Tier,
+    /// "write, read, write".
+    pub pattern: String,
+    /// In the order of the schedule.
+    pub accesses: Vec<ForecastAccess>,
+    /// The schedule, where the analysis gives one.
+    pub schedule: Vec<ForecastRun>,
+    /// What to know about it.
+    pub notes: Vec<String>,
+    /// How often the same was found.
+    pub count: u64,
+}
+
+/// An event of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastAccess {
+    /// Its position in the trace.
+    pub position: u64,
+    /// What it does: "read", "write", "acquire".
+    pub op: &'static str,
+    /// The same as a sentence's predicate: "reads `x`".
+    pub does: String,
+    /// To what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Object>,
+    /// Who.
+    pub strand: String,
+    /// In which atomic block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+    /// Where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What the strand holds there, in the order of acquisition.
+    pub locks: Vec<ForecastLock>,
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastLock {
+    /// The lock.
+    pub lock: Object,
+    /// Shared with other readers.
+    pub shared: bool,
+}
+
+/// A strand runs up to a position of the trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastRun {
+    /// Who.
+    pub strand: String,
+    /// Through all its events up to this position.
+    pub to: u64,
+}
+
+/// Two accesses that nothing keeps apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastRace {
+    /// The two.
+    pub accesses: [ForecastAccess; 2],
+    /// How often it was found.
+    pub count: u64,
+}
+
+/// Locks taken in a circle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastDeadlock {
+    /// Each wants what the next one holds, the last one what the first one holds.
+    pub waits: Vec<ForecastWait>,
+    /// How often the same sites made such a circle.
+    pub count: u64,
+}
+
+/// A strand that would wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForecastWait {
+    /// The acquire of what it holds.
+    pub held: ForecastAccess,
+    /// The acquire that would wait.
+    pub wanted: ForecastAccess,
+}
+
+impl Forecast {
+    /// The version of the shape that this code writes.
+    pub const SCHEMA: u32 = 1;
+
+    /// Resolves a predictor's findings by the trace's names at its end.
+    pub fn new(predictions: &Predictions, names: &dyn Names) -> Forecast {
+        let names = predictions.names(names);
+        let outcome = &predictions.outcome;
+        let steps = outcome
+            .predictions
+            .iter()
+            .flat_map(|prediction| &prediction.accesses);
+        let steps = steps.chain(
+            outcome
+                .races
+                .iter()
+                .flat_map(|race| [&race.first, &race.second]),
+        );
+        let waits = outcome
+            .deadlocks
+            .iter()
+            .flat_map(|deadlock| &deadlock.waits);
+        let runs = outcome
+            .predictions
+            .iter()
+            .flat_map(|prediction| &prediction.schedule);
+        let strands: Vec<StrandId> = steps
+            .map(|step| step.access.strand)
+            .chain(waits.map(|wait| wait.held.strand))
+            .chain(runs.map(|run| run.strand))
+            .collect();
+        let resolve = Resolve {
+            strands: StrandNames::new(&names, strands),
+            names: &names,
+        };
+        let mut violations: Vec<ForecastViolation> = outcome
+            .predictions
+            .iter()
+            .map(|prediction| ForecastViolation {
+                analysis: prediction.analysis,
+                tier: prediction.tier,
+                pattern: prediction.pattern.clone(),
+                accesses: prediction
+                    .accesses
+                    .iter()
+                    .map(|step| resolve.step(step))
+                    .collect(),
+                schedule: prediction
+                    .schedule
+                    .iter()
+                    .map(|run| resolve.run(run))
+                    .collect(),
+                notes: prediction.notes.clone(),
+                count: prediction.count,
+            })
+            .collect();
+        violations.sort_by_key(|violation| violation.tier);
+        let deadlocks = outcome.deadlocks.iter().map(|deadlock| ForecastDeadlock {
+            waits: deadlock
+                .waits
+                .iter()
+                .map(|wait| resolve.wait(wait))
+                .collect(),
+            count: deadlock.count,
+        });
+        let races = outcome.races.iter().map(|race| ForecastRace {
+            accesses: [resolve.step(&race.first), resolve.step(&race.second)],
+            count: race.count,
+        });
+        Forecast {
+            schema: Forecast::SCHEMA,
+            violations,
+            deadlocks: deadlocks.collect(),
+            races: races.collect(),
+            notes: outcome.notes.clone(),
+        }
+    }
+
+    /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader to judge.
+    pub fn fails(&self) -> bool {
+        let counts = |kind| matches!(kind, AnalysisKind::Minimal | AnalysisKind::Blocks);
+        self.violations
+            .iter()
+            .any(|violation| violation.tier != Tier::Hint && counts(violation.analysis))
+    }
+
+    /// Is there nothing to tell at all?
+    pub fn is_empty(&self) -> bool {
+        self.violations.is_empty() && self.deadlocks.is_empty() && self.races.is_empty()
+    }
+}
+
+struct Resolve<'a> {
+    names: &'a dyn Names,
+    strands: StrandNames,
+}
+
+impl Resolve<'_> {
+    fn step(&self, step: &Step) -> ForecastAccess {
+        let block = step
+            .transaction
+            .as_ref()
+            .and_then(|transaction| transaction.block);
+        let block = block.map(|id| self.names.block(id));
+        ForecastAccess {
+            block: block.map(|info| Block {
+                name: info.name,
+                place: Place::of(info.site, self.names),
+            }),
+            locks: step.held.iter().map(|&hold| self.lock(hold)).collect(),
+            ..self.access(&step.access)
+        }
+    }
+
+    fn access(&self, access: &check::Access) -> ForecastAccess {
+        let object = access.object.map(|id| self.object(id));
+        let label = object
+            .as_ref()
+            .map_or_else(|| "it".to_owned(), Object::label);
+        ForecastAccess {
+            position: access.position,
+            op: word(access.op),
+            does: words::does(access.op, &label),
+            object,
+            strand: self.strands.name(access.strand),
+            block: None,
+            place: Place::of(access.site, self.names),
+            locks: Vec::new(),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> Object {
+        Object::of(id, self.names)
+    }
+
+    fn lock(&self, hold: Hold) -> ForecastLock {
+        ForecastLock {
+            lock: self.object(hold.lock),
+            shared: hold.shared,
+        }
+    }
+
+    fn run(&self, run: &Run) -> ForecastRun {
+        ForecastRun {
+            strand: self.strands.name(run.strand),
+            to: run.to,
+        }
+    }
+
+    fn wait(&self, wait: &Wait) -> ForecastWait {
+        let locks = wait.locks.iter().map(|&hold| self.lock(hold)).collect();
+        ForecastWait {
+            held: self.access(&wait.held),
+            wanted: ForecastAccess {
+                locks,
+                ..self.access(&wait.wanted)
+            },
+        }
+    }
+}
+
+impl fmt::Display for Forecast {
+    /// The surest first, hints last.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hints = self
+            .violations
+            .partition_point(|violation| violation.tier < Tier::Hint);
+        let (violations, hints) = self.violations.split_at(hints);
+        violations
+            .iter()
+            .try_for_each(|violation| write!(f, "{violation}"))?;
+        self.deadlocks
+            .iter()
+            .try_for_each(|deadlock| write!(f, "{deadlock}"))?;
+        self.races.iter().try_for_each(|race| write!(f, "{race}"))?;
+        hints.iter().try_for_each(|hint| write!(f, "{hint}"))?;
+        self.notes
+            .iter()
+            .try_for_each(|note| writeln!(f, "note: {note}"))
+    }
+}
+
+impl fmt::Display for ForecastViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.accesses.first();
+        let block = first
+            .and_then(|access| access.block.as_ref())
+            .filter(|block| !block.name.is_empty());
+        let what = match (block, first) {
+            (Some(block), _) => format!("`{}`", block.name),
+            (None, Some(access)) => format!("an atomic block on thread `{}`", access.strand),
+            (None, None) => "an atomic block".to_owned(),
+        };
+        match self.tier {
+            Tier::Predicted => {
+                writeln!(
+                    f,
+                    "predicted, not observed: {what} is not atomic under another schedule of this run"
+                )?;
+            }
+            Tier::Potential => writeln!(f, "potential, not observed: {what} may not be atomic")?,
+            Tier::Hint => writeln!(f, "hint: {what} may not be atomic")?,
+        }
+        writeln!(f, "  {} ({})", self.pattern, self.analysis.name())?;
+        for (number, access) in (1..).zip(&self.accesses) {
+            writeln!(f, "  ({number}) {access}")?;
+        }
+        if !self.schedule.is_empty() {
+            writeln!(f, "  a schedule that shows it:")?;
+        }
+        for (at, run) in self.schedule.iter().enumerate() {
+            write!(f, "    thread `{}` runs up to event {}", run.strand, run.to)?;
+            let earlier = self.schedule[..at]
+                .iter()
+                .rev()
+                .find(|other| other.strand == run.strand);
+            let from = earlier.map_or(0, |other| other.to);
+            let passed = (1..).zip(&self.accesses).filter(|(_, access)| {
+                access.strand == run.strand && from < access.position && access.position <= run.to
+            });
+            let passed: Vec<String> = passed.map(|(number, _)| format!("({number})")).collect();
+            let separator = if passed.is_empty() { "" } else { ": " };
+            writeln!(f, "{separator}{}", passed.join(" "))?;
+        }
+        self.notes
+            .iter()
+            .try_for_each(|note| writeln!(f, "  note: {note}"))?;
+        again(f, self.count)
+    }
+}
+
+/// The line that says how often, and the empty line after a finding.
+fn again(f: &mut fmt::Formatter<'_>, count: u64) -> fmt::Result {
+    if count > 1 {
+        writeln!(f, "  found {count} times, with other threads and objects")?;
+    }
+    writeln!(f)
+}
+
+impl fmt::Display for ForecastAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread `{}` {}", self.strand, self.does)?;
+        if let Some(place) = &self.place {
+            write!(f, " at {place}")?;
+        }
+        write!(f, " (event {})", self.position)?;
+        match &self.block {
+            Some(block) if !block.name.is_empty() => {
+                write!(f, ", in transaction `{}`", block.name)?
+            }
+            Some(_) => write!(f, ", in a transaction")?,
+            None => {}
+        }
+        for (number, held) in self.locks.iter().enumerate() {
+            let shared = if held.shared { " for reading" } else { "" };
+            write!(
+                f,
+                "{}{}{shared}",
+                if number == 0 { ", holding " } else { ", " },
+                held.lock.label()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ForecastDeadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "potential deadlock, not observed: {} threads may wait for each other",
+            self.waits.len()
+        )?;
+        for (number, wait) in (1..).zip(&self.waits) {
+            writeln!(f, "  ({number}) {}", wait.held)?;
+            writeln!(f, "      then {}", wait.wanted)?;
+        }
+        again(f, self.count)
+    }
+}
+
+impl fmt::Display for ForecastRace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "race: nothing keeps these two apart")?;
+        for (number, access) in (1..).zip(&self.accesses) {
+            writeln!(f, "  ({number}) {access}")?;
+        }
+        again(f, self.count)
+    }
+}

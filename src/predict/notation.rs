@@ -1,0 +1,82 @@
+//! Traces in a few letters, for tests.
+//!
+//! `1: [ +l Rx -l ]` is strand 1 with a transaction that acquires `l`, reads `x` and releases `l`. Lines run one after the other.
+//! `[` and `]` are begin and end, `+` and `-` acquire and release, `s+` and `s-` the same shared, `^` and `v` upgrade and
+//! downgrade, `R`, `W`, `X`, `A` and `S` read, write, read+write, add and subtract, `>` and `<` send and receive, `!` and `?` signal
+//! and await, `fork` and `join` are followed by a strand's number.
+
+use super::{Analysis, Context, Outcome};
+use crate::trace::{Event, Op, SiteId, StrandId, Update};
+
+/// Objects are numbered by their names' first letter: `x` is the same in every trace.
+pub(super) fn object(name: &str) -> u32 {
+    name.bytes()
+        .fold(0, |number, byte| number * 128 + u32::from(byte))
+}
+
+/// Parses lines; `;` separates them as well.
+pub(super) fn trace(text: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut block = 0;
+    for line in text
+        .split(['\n', ';'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        let (strand, tokens) = line.split_once(':').expect("strand: tokens");
+        let strand: u32 = strand.trim().parse().expect("a strand's number");
+        for token in tokens.split_whitespace() {
+            let operations = [
+                ("[", Op::Begin),
+                ("]", Op::End),
+                ("s+", Op::AcquireShared),
+                ("s-", Op::ReleaseShared),
+                ("+", Op::Acquire),
+                ("-", Op::Release),
+                ("^", Op::Upgrade),
+                ("v", Op::Downgrade),
+                ("R", Op::Read),
+                ("W", Op::Write),
+                ("X", Op::ReadWrite),
+                ("A", Op::Update(Update::Add)),
+                ("S", Op::Update(Update::Sub)),
+                (">", Op::Send),
+                ("<", Op::Recv),
+                ("!", Op::Signal),
+                ("?", Op::Await),
+                ("fork", Op::Fork),
+                ("join", Op::Join),
+            ];
+            let parsed = operations
+                .iter()
+                .find_map(|(word, op)| Some((*op, token.strip_prefix(word)?)));
+            let (op, name) = parsed.unwrap_or_else(|| panic!("{token:?} is no operation"));
+            let target = match op {
+                Op::Begin => {
+                    block += 1;
+                    block
+                }
+                Op::End => block,
+                Op::Fork | Op::Join => name.parse().expect("a strand's number"),
+                _ => object(name),
+            };
+            events.push(Event {
+                strand: StrandId(strand),
+                target,
+                site: SiteId::NONE,
+                op,
+            });
+        }
+    }
+    events
+}
+
+/// Feeds an analysis.
+pub(super) fn run(mut analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
+    let mut now = Context::default();
+    for (event, position) in events.iter().zip(1..) {
+        now.step(*event, position);
+        analysis.step(*event, position, &mut now);
+    }
+    analysis.finish(&mut now)
+}

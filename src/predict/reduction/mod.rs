@@ -1,0 +1,542 @@
+//! Reduction-based analysis: transactions whose events cannot all be moved together, and races.
+//!
+//! After Wang and Stoller (RV 2003, section 4; TSE 2006, section 5), who follow Lipton's theorem: a transaction is atomic if its
+//! events are right movers, then at most one event that moves neither way, then left movers, because everything before
+//! that point can be moved right to it and everything after it left. The test looks at each transaction by itself and
+//! never says which other transaction is in the way, so that what it finds is a hint: [`Tier::Hint`](super::Tier).
+//!
+//! *Movers.* An acquire moves right, a release left: the neighbour cannot be an operation on the same lock. The same holds for what
+//! waits (join, await, receive) and what is waited for (fork, signal, send), which the papers take for boundaries of
+//! transactions. Accesses of a variable without races move both ways, with races neither: see [`RaceTest`]. A lock that
+//! one strand alone uses, or that is held only while another lock is held exclusively (a protected lock), moves both ways; re-entrant
+//! acquires are not in a lowered trace.
+//!
+//! *`AcqA*Rel`* (theorem 2). A region with nothing in it but accesses that commute with everything (thread-local, read-only, updated by
+//! one kind only) and other such regions has no effect but a possible deadlock, and is left out.
+//!
+//! *Offline* ([`Reduction::offline`]), variables and locks are judged by the whole run, and transactions only then. What is kept of a
+//! transaction is its sequence of lock and order events with, between two of them, the variables accessed once and those
+//! accessed more often: the papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once. A critical section that
+//! is the same as the two before it is not kept: the automaton has three states in a row and only goes forward,
+//! so that a third passage leads where the second led. *Online* ([`Reduction::online`]), every event is classified by what is known so
+//! far and nothing is kept but the phase; a transaction that was fine then may not be so now, and violations are missed.
+//!
+//! Theorems 1 and 2 assume that no deadlock is possible.
+
+mod movers;
+mod races;
+#[cfg(test)]
+mod tests;
+
+pub use movers::Mover;
+pub use races::RaceTest;
+
+use super::{
+    Analysis, AnalysisKind, Context, Hold, Map, Outcome, Prediction, Step, Tier, access, is_access,
+    word,
+};
+use crate::check::Transaction;
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use movers::{LockUse, Phase};
+use races::{Races, Use};
+
+/// The reduction-based analysis; see [the module](self).
+///
+/// ```
+/// use aerodrome::predict::{Analysis, Context, Tier, reduction::Reduction};
+/// use aerodrome::trace::{Event, Op, SiteId, StrandId};
+///
+/// // Two critical sections in one transaction; another strand uses the same lock and variable.
+/// let run = [(0, Op::Begin, 0), (0, Op::Acquire, 1), (0, Op::Read, 2), (0, Op::Release, 1),
+///            (0, Op::Acquire, 1), (0, Op::Write, 2), (0, Op::Release, 1), (0, Op::End, 0),
+///            (1, Op::Acquire, 1), (1, Op::Write, 2), (1, Op::Release, 1)];
+/// let mut reduction = Box::new(Reduction::offline());
+/// let mut now = Context::default();
+/// for ((strand, op, target), position) in run.into_iter().zip(1..) {
+///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+///     now.step(event, position);
+///     reduction.step(event, position, &mut now);
+/// }
+/// let outcome = reduction.finish(&mut now);
+/// assert_eq!(outcome.predictions[0].pattern, "not reducible: RBLRBL");
+/// assert_eq!(outcome.predictions[0].tier, Tier::Hint);
+/// assert!(outcome.races.is_empty());
+/// ```
+#[derive(Debug)]
+pub struct Reduction {
+    races: Races,
+    locks: LockUse,
+    online: bool,
+    open: Vec<Option<Open>>,
+    words: Map<(Option<BlockId>, Box<[Token]>), Kept>,
+    /// What the online variant found.
+    findings: Findings,
+}
+
+/// One event of a transaction, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Token {
+    Take(ObjectId),
+    Give(ObjectId),
+    /// Waits for another strand.
+    Wait,
+    /// Is waited for.
+    Pass,
+    /// Accesses between two of the above; more than once or not.
+    Touch(ObjectId, bool),
+}
+
+/// Where a token came from.
+type Place = (Event, u64, super::LockState);
+
+/// Transactions with the same tokens.
+#[derive(Debug)]
+struct Kept {
+    transaction: Transaction,
+    places: Box<[Place]>,
+    count: u64,
+}
+
+/// A transaction under way.
+#[derive(Debug)]
+struct Open {
+    transaction: Transaction,
+    tokens: Vec<Token>,
+    places: Vec<Place>,
+    /// Where the tokens since the last lock or order event begin.
+    segment: usize,
+    segment_at: Map<ObjectId, usize>,
+    depth: usize,
+    /// Where the last critical sections begin, outermost ones only.
+    sections: Vec<usize>,
+    online: Online,
+}
+
+/// What the online variant knows of a transaction.
+#[derive(Debug, Default)]
+struct Online {
+    phase: Phase,
+    /// The regions under way: lock, whether it moves both ways, the phase before it, nothing but harmless accesses so far.
+    regions: Vec<(ObjectId, bool, Phase, bool)>,
+    movers: String,
+    /// The event with which the first part ended, and the one that does not fit.
+    commit: Option<Place>,
+    broken: Option<Place>,
+}
+
+impl Reduction {
+    /// Everything is classified when the run is over: misses nothing.
+    pub fn offline() -> Reduction {
+        Reduction::new(RaceTest::Pairwise, false)
+    }
+
+    /// Every event is classified when it comes: keeps next to nothing, and may miss violations.
+    pub fn online() -> Reduction {
+        Reduction::new(RaceTest::Multilockset, true)
+    }
+
+    /// With another test for races.
+    pub fn with(self, test: RaceTest) -> Reduction {
+        Reduction::new(test, self.online)
+    }
+
+    fn new(test: RaceTest, online: bool) -> Reduction {
+        Reduction {
+            races: Races::new(test),
+            locks: LockUse::default(),
+            online,
+            open: Vec::new(),
+            words: Map::default(),
+            findings: Findings::default(),
+        }
+    }
+
+    fn open(&mut self, strand: StrandId) -> &mut Option<Open> {
+        let at = strand.0 as usize;
+        if at >= self.open.len() {
+            self.open.resize_with(at + 1, || None);
+        }
+        &mut self.open[at]
+    }
+
+    fn close(&mut self, strand: StrandId, now: &Context) {
+        let Some(mut open) = self.open(strand).take() else {
+            return;
+        };
+        if self.online {
+            if let (Phase::Broken, Some(broken)) = (open.online.phase, open.online.broken) {
+                let commit = open.online.commit.unwrap_or(broken);
+                self.findings.add(
+                    &open.transaction,
+                    &open.online.movers,
+                    [commit, broken],
+                    1,
+                    now,
+                );
+            }
+            return;
+        }
+        open.end_segment();
+        let key = (open.transaction.block, open.tokens.into_boxed_slice());
+        let (transaction, places) = (open.transaction, open.places);
+        self.words
+            .entry(key)
+            .and_modify(|kept| kept.count += 1)
+            .or_insert_with(|| Kept {
+                transaction,
+                places: places.into(),
+                count: 1,
+            });
+    }
+
+    fn lock_use(&mut self, event: Event, now: &Context) {
+        let lock = event.object();
+        let other = |hold: &&Hold| hold.lock != lock;
+        match event.op {
+            Op::Acquire | Op::AcquireShared => {
+                let held = now.locks.held(now.before).iter();
+                let exclusive: Vec<ObjectId> = held
+                    .filter(other)
+                    .filter(|hold| !hold.shared)
+                    .map(|hold| hold.lock)
+                    .collect();
+                self.locks.take(lock, event.strand, &exclusive);
+            }
+            Op::Release | Op::ReleaseShared | Op::Downgrade => {
+                let held = now.locks.held(now.locks.state(event.strand)).iter();
+                self.locks
+                    .give(lock, held.filter(other).map(|hold| hold.lock));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The token of an event that is no access.
+fn token(event: Event) -> Option<Token> {
+    match event.op {
+        Op::Acquire | Op::AcquireShared => Some(Token::Take(event.object())),
+        Op::Release | Op::ReleaseShared => Some(Token::Give(event.object())),
+        // Waits for the other readers to leave, and lets nobody in: a right mover that nothing gives back.
+        Op::Upgrade | Op::Join | Op::Await | Op::Recv => Some(Token::Wait),
+        Op::Downgrade | Op::Fork | Op::Signal | Op::Send => Some(Token::Pass),
+        _ => None,
+    }
+}
+
+impl Analysis for Reduction {
+    fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        let place = (event, position, now.locks.state(event.strand));
+        match event.op {
+            Op::Begin => {
+                if let Some(transaction) = now.transaction(event.strand).cloned() {
+                    *self.open(event.strand) = Some(Open::new(transaction));
+                }
+            }
+            Op::End => self.close(event.strand, now),
+            Op::Retire => self.races.retire(event.object()),
+            op if is_access(op) => {
+                self.races.access(event, position, now);
+                let mover = self.online.then(|| match self.races.usage(event.object()) {
+                    Use::Harmless => None,
+                    Use::Contended if self.races.racy(event.object(), now) => Some(Mover::None),
+                    Use::Contended => Some(Mover::Both),
+                });
+                if let Some(open) = self.open(event.strand) {
+                    match mover {
+                        Some(mover) => open.online.access(mover, place),
+                        None => open.touch(place),
+                    }
+                }
+            }
+            _ => {
+                self.lock_use(event, now);
+                let Some(token) = token(event) else { return };
+                let quiet = matches!(token, Token::Take(lock) | Token::Give(lock) if self.locks.quiet(lock));
+                let online = self.online;
+                if let Some(open) = self.open(event.strand) {
+                    if online {
+                        open.online.step(token, quiet, place);
+                    } else {
+                        open.push(token, place);
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+        for strand in 0..self.open.len() {
+            self.close(StrandId(strand as u32), now);
+        }
+        let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
+        words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
+        for ((_, tokens), kept) in words {
+            let (movers, broken) = self.reduce(&tokens, now);
+            if let Some((commit, broken)) = broken {
+                let places = [kept.places[commit], kept.places[broken]];
+                self.findings
+                    .add(&kept.transaction, &movers, places, kept.count, now);
+            }
+        }
+        Outcome {
+            predictions: self.findings.found,
+            races: self.races.report(now),
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Reduction {
+    /// The movers of a sequence, without what theorem 2 leaves out; and, where they do not fit, the tokens with which the first part
+    /// ended and which does not fit.
+    fn reduce(&mut self, tokens: &[Token], now: &Context) -> (String, Option<(usize, usize)>) {
+        // What is left, and the index of its token.
+        let mut left: Vec<(Mover, usize)> = Vec::new();
+        for (at, token) in tokens.iter().enumerate() {
+            let mover = match *token {
+                Token::Touch(object, many) => match self.races.usage(object) {
+                    Use::Harmless => continue,
+                    Use::Contended if self.races.racy(object, now) => {
+                        left.extend(many.then_some((Mover::None, at)));
+                        Mover::None
+                    }
+                    Use::Contended => Mover::Both,
+                },
+                Token::Take(lock) if self.locks.quiet(lock) => Mover::Both,
+                Token::Take(_) | Token::Wait => Mover::Right,
+                Token::Give(lock) => {
+                    if left
+                        .last()
+                        .is_some_and(|&(_, last)| tokens[last] == Token::Take(lock))
+                    {
+                        left.pop();
+                        continue;
+                    }
+                    if self.locks.quiet(lock) {
+                        Mover::Both
+                    } else {
+                        Mover::Left
+                    }
+                }
+                Token::Pass => Mover::Left,
+            };
+            left.push((mover, at));
+        }
+        let mut phase = Phase::Before;
+        let mut commit = 0;
+        let mut broken = None;
+        for &(mover, at) in &left {
+            let next = phase.step(mover);
+            if phase == Phase::Before && next == Phase::After {
+                commit = at;
+            }
+            if next == Phase::Broken && phase != Phase::Broken {
+                broken = Some((commit, at));
+            }
+            phase = next;
+        }
+        (
+            left.iter().map(|(mover, _)| mover.letter()).collect(),
+            broken,
+        )
+    }
+}
+
+impl Open {
+    fn new(transaction: Transaction) -> Open {
+        Open {
+            transaction,
+            tokens: Vec::new(),
+            places: Vec::new(),
+            segment: 0,
+            segment_at: Map::default(),
+            depth: 0,
+            sections: vec![0],
+            online: Online::default(),
+        }
+    }
+
+    fn touch(&mut self, place: Place) {
+        let object = place.0.object();
+        match self.segment_at.get(&object) {
+            Some(&at) => self.tokens[at] = Token::Touch(object, true),
+            None => {
+                self.segment_at.insert(object, self.tokens.len());
+                self.tokens.push(Token::Touch(object, false));
+                self.places.push(place);
+            }
+        }
+    }
+
+    /// The order of the accesses between two lock events does not matter.
+    fn end_segment(&mut self) {
+        if self.segment_at.is_empty() {
+            self.segment = self.tokens.len();
+            return;
+        }
+        let tokens = self.tokens.drain(self.segment..);
+        let mut pairs: Vec<(Token, Place)> =
+            tokens.zip(self.places.drain(self.segment..)).collect();
+        pairs.sort_unstable_by_key(|(token, _)| *token);
+        for (token, place) in pairs {
+            self.tokens.push(token);
+            self.places.push(place);
+        }
+        self.segment = self.tokens.len();
+        self.segment_at.clear();
+    }
+
+    fn push(&mut self, token: Token, place: Place) {
+        self.end_segment();
+        self.tokens.push(token);
+        self.places.push(place);
+        self.segment = self.tokens.len();
+        match token {
+            Token::Take(_) => self.depth += 1,
+            Token::Give(_) => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.section();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An outermost critical section is over: if it is the same as the two before it, it is dropped.
+    fn section(&mut self) {
+        let &[.., a, b, c] = self.sections.as_slice() else {
+            self.sections.push(self.tokens.len());
+            return;
+        };
+        let (first, second, third) = (&self.tokens[a..b], &self.tokens[b..c], &self.tokens[c..]);
+        if first == second && second == third {
+            self.tokens.truncate(c);
+            self.places.truncate(c);
+            self.segment = c;
+        } else {
+            self.sections = vec![b, c, self.tokens.len()];
+        }
+    }
+}
+
+impl Online {
+    fn advance(&mut self, mover: Mover, place: Place) {
+        let next = self.phase.step(mover);
+        self.movers.push(mover.letter());
+        if self.phase == Phase::Before && next == Phase::After {
+            self.commit = Some(place);
+        }
+        if self.phase != Phase::Broken && next == Phase::Broken {
+            self.broken = Some(place);
+        }
+        self.phase = next;
+    }
+
+    /// An access; nothing where it is harmless.
+    fn access(&mut self, mover: Option<Mover>, place: Place) {
+        if let Some(mover) = mover {
+            self.regions.iter_mut().for_each(|region| region.3 = false);
+            self.advance(mover, place);
+        }
+    }
+
+    fn step(&mut self, token: Token, quiet: bool, place: Place) {
+        match token {
+            Token::Take(lock) => {
+                self.regions.push((lock, quiet, self.phase, true));
+                self.advance(if quiet { Mover::Both } else { Mover::Right }, place);
+            }
+            Token::Give(lock) => {
+                let at = self.regions.iter().rposition(|region| region.0 == lock);
+                let region = at.map(|at| self.regions.remove(at));
+                match region {
+                    // `AcqA*Rel`, and nothing else since: as if it had not been.
+                    Some((_, _, phase, true)) if at == Some(self.regions.len()) => {
+                        if self.phase == Phase::Broken && phase != Phase::Broken {
+                            self.broken = None;
+                        }
+                        self.phase = phase;
+                        self.movers.pop();
+                    }
+                    _ => {
+                        self.regions.iter_mut().for_each(|region| region.3 = false);
+                        self.advance(if quiet { Mover::Both } else { Mover::Left }, place);
+                    }
+                }
+            }
+            Token::Wait | Token::Pass => {
+                self.regions.iter_mut().for_each(|region| region.3 = false);
+                self.advance(
+                    if token == Token::Wait {
+                        Mover::Right
+                    } else {
+                        Mover::Left
+                    },
+                    place,
+                );
+            }
+            Token::Touch(..) => {}
+        }
+    }
+}
+
+/// What makes two hints the same: block, the two sites and operations, and the movers.
+type Key = (Option<BlockId>, [SiteId; 2], [Op; 2], String);
+
+/// The hints, each once.
+#[derive(Debug, Default)]
+struct Findings {
+    found: Vec<Prediction>,
+    known: Map<Key, usize>,
+}
+
+impl Findings {
+    fn add(
+        &mut self,
+        transaction: &Transaction,
+        movers: &str,
+        places: [Place; 2],
+        count: u64,
+        now: &Context,
+    ) {
+        let [commit, broken] = places;
+        let (sites, ops) = ([commit.0.site, broken.0.site], [commit.0.op, broken.0.op]);
+        let key = (transaction.block, sites, ops, movers.to_string());
+        if let Some(&at) = self.known.get(&key) {
+            self.found[at].count += count;
+            return;
+        }
+        self.known.insert(key, self.found.len());
+        let step = |(event, position, state): Place| Step {
+            access: access(event, position),
+            transaction: Some(transaction.clone()),
+            held: now.locks.held(state).to_vec(),
+        };
+        let mut accesses = vec![step(commit)];
+        accesses.extend((commit.1 != broken.1).then(|| step(broken)));
+        let note = format!(
+            "after its {} others may come between, before its {}; which others, if any, this analysis does not say",
+            word(commit.0.op),
+            word(broken.0.op),
+        );
+        self.found.push(Prediction {
+            analysis: AnalysisKind::Reduction,
+            tier: Tier::Hint,
+            pattern: format!("not reducible: {}", shorten(movers)),
+            accesses,
+            schedule: Vec::new(),
+            notes: vec![note],
+            count,
+        });
+    }
+}
+
+/// The beginning of a long word.
+fn shorten(movers: &str) -> String {
+    match movers.char_indices().nth(40) {
+        Some((at, _)) => format!("{}...", &movers[..at]),
+        None => movers.to_string(),
+    }
+}

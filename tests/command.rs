@@ -1,0 +1,368 @@
+//! The command as a user meets it: output, errors and exit codes.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The four traces of the AeroDrome paper, and where the exact engine sees the cycle close.
+const SERIALIZABLE: &str = "t1|begin|1\nt1|w(x)|2\nt2|begin|3\nt2|r(x)|4\nt2|end|5\nt3|begin|6\nt3|w(z)|7\nt3|end|8\nt1|r(z)|9\nt1|end|10\n";
+const VIOLATION: &str = "t1|begin(transfer)|1\nt2|begin(audit)|2\nt1|w(x)|3\nt2|r(x)|4\nt2|w(y)|5\nt1|r(y)|6\nt1|end|7\nt2|end|8\n";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("command-{test}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn finish(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().expect("it exits by itself"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    finish(
+        Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+            .args(arguments)
+            .output()
+            .unwrap(),
+    )
+}
+
+fn run_with(input: &[u8], arguments: &[&str]) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    finish(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_serializable_trace_exits_with_0() {
+    let folder = Folder::new("serializable");
+    let ran = run(&["check", &folder.file("a.std", SERIALIZABLE)]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out, "serializable: 10 events\n");
+}
+
+#[test]
+fn a_violation_exits_with_1_and_shows_the_whole_cycle() {
+    let folder = Folder::new("violation");
+    let ran = run(&["check", &folder.file("a.std", VIOLATION)]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    assert!(ran.out.contains("violation at event 6"), "{}", ran.out);
+    for part in [
+        "transfer of t1",
+        "audit of t2",
+        "event 3: t1 w(x) at 3",
+        "event 4: t2 r(x) at 4",
+        "event 5: t2 w(y) at 5",
+        "event 6: t1 r(y) at 6",
+    ] {
+        assert!(ran.out.contains(part), "{part} in {}", ran.out);
+    }
+}
+
+#[test]
+fn json_is_one_object_with_the_promised_keys() {
+    let folder = Folder::new("json");
+    let file = folder.file("a.std", VIOLATION);
+    let ran = run(&["check", "--json", &file]);
+    assert_eq!(ran.code, 1);
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(answer["verdict"], "violation");
+    assert_eq!(answer["events"], 6);
+    let violation = &answer["violations"][0];
+    assert_eq!(violation["event"], 6);
+    let blamed = violation["blame"].as_u64().unwrap() as usize;
+    assert_eq!(violation["transactions"].as_array().unwrap().len(), 2);
+    assert!(violation["transactions"][blamed].is_object());
+    assert_eq!(violation["edges"].as_array().unwrap().len(), 2);
+
+    let ran = run_with(SERIALIZABLE.as_bytes(), &["check", "-", "--json"]);
+    assert_eq!(ran.code, 0);
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        answer,
+        serde_json::json!({"verdict": "serializable", "events": 10, "violations": []})
+    );
+}
+
+#[test]
+fn standard_input_is_read_in_every_format() {
+    let folder = Folder::new("stdin");
+    let (text, binary) = (folder.file("a.std", VIOLATION), folder.path("a.aero"));
+    assert_eq!(run(&["convert", &text, &binary]).code, 0);
+    assert_eq!(run_with(VIOLATION.as_bytes(), &["check", "-"]).code, 1);
+    assert_eq!(
+        run_with(&fs::read(&binary).unwrap(), &["check", "-"]).code,
+        1
+    );
+    assert_eq!(
+        run_with(
+            b"enter(m),\nw(x),\n,w(x)\nr(x),\n",
+            &["check", "--format", "csv", "-"]
+        )
+        .code,
+        1
+    );
+    let ran = run_with(b"T0|rel(L)|1\n", &["check", "-"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        ran.err,
+        "error: standard input:1: expected T0 to hold L, found rel(L) by T0\n"
+    );
+}
+
+#[test]
+fn bad_input_exits_with_2_and_without_a_verdict() {
+    let folder = Folder::new("bad");
+    let binary = folder.path("a.aero");
+    assert_eq!(
+        run(&["convert", &folder.file("a.std", SERIALIZABLE), &binary]).code,
+        0
+    );
+    let whole = fs::read(&binary).unwrap();
+    let cut = folder.file("cut.aero", &whole[..whole.len() - 1]);
+    let mut damaged = whole.clone();
+    damaged[40] ^= 1;
+    let damaged = folder.file("damaged.aero", damaged);
+    let line = folder.file("line.std", format!("{SERIALIZABLE}oops\n"));
+    let rule = folder.file("rule.std", format!("{SERIALIZABLE}t1|end|11\n"));
+    let missing = folder.path("missing.std");
+    for (file, expected) in [
+        (
+            &cut,
+            format!(
+                "error: {cut}: byte {}: the file is cut off: expected the 8 bytes of a frame, found the end of the file after 7\n",
+                whole.len() - 1
+            ),
+        ),
+        (
+            &damaged,
+            format!("error: {damaged}: byte 16: expected the checksum "),
+        ),
+        (
+            &line,
+            format!(
+                "error: {line}:11: expected three fields, thread|operation|location, found `oops`\n"
+            ),
+        ),
+        (
+            &rule,
+            format!("error: {rule}:11: expected a begin of t1 before its end, found end by t1\n"),
+        ),
+        (&missing, format!("error: {missing}: ")),
+    ] {
+        for command in [
+            &["check"][..],
+            &["check", "--json"],
+            &["check", "--all"],
+            &["stats"],
+        ] {
+            let ran = run(&[command, &[file]].concat());
+            assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{file}");
+            assert!(ran.err.starts_with(&expected), "{}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn bad_usage_exits_with_2_and_says_what_was_expected() {
+    for (arguments, expected) in [
+        (&[][..], "expected a command: check, stats or convert"),
+        (
+            &["fly"],
+            "expected a command (check, stats or convert), found `fly`",
+        ),
+        (&["check"], "expected FILE, found 0 files"),
+        (&["check", "a", "b"], "expected FILE, found 2 files"),
+        (&["check", "--engine", "steam", "a"], "--engine: "),
+        (
+            &["check", "--semantics", "c", "a"],
+            "--semantics: expected rust or paper",
+        ),
+        (
+            &["check", "--format", "xml", "a"],
+            "--format: expected std, csv or aero, found `xml`",
+        ),
+        (&["check", "--fast", "a"], "invalid option '--fast'"),
+        (&["convert", "a"], "expected IN and OUT, found 1 files"),
+        (
+            &["convert", "a.std", "b.csv"],
+            "expected std or aero for OUT, found csv",
+        ),
+        (
+            &["convert", "a.std", "b"],
+            "expected OUT to end with .std or .aero, or --to, found `b`",
+        ),
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(
+            ran.err.starts_with(&format!("error: {expected}")),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    for command in [&[][..], &["check"], &["stats"], &["convert"]] {
+        for flag in ["--help", "-h"] {
+            let ran = run(&[command, &[flag]].concat());
+            assert_eq!(ran.code, 0);
+            assert!(ran.out.contains("Usage: aerodrome"), "{}", ran.out);
+        }
+    }
+    assert!(run(&["--version"]).out.starts_with("aerodrome "));
+}
+
+#[test]
+fn blocks_can_be_declared_not_atomic() {
+    let folder = Folder::new("not-atomic");
+    let file = folder.file("a.std", VIOLATION);
+    let one = folder.file("one.txt", "transfer\n");
+    let both = folder.file("both.txt", "audit\r\n\ntransfer\n");
+    let none = folder.file("none.txt", "trans\n");
+    // An event outside any block is a transaction of its own, and t1 reads what it wrote before t2 only in one of two.
+    assert_eq!(run(&["check", "--not-atomic", &none, &file]).code, 1);
+    assert_eq!(run(&["check", "--not-atomic", &one, &file]).code, 0);
+    assert_eq!(run(&["check", "--not-atomic", &both, &file]).code, 0);
+    let ran = run(&["check", "--not-atomic", &folder.path("missing"), &file]);
+    assert_eq!(ran.code, 2);
+    // Inside a block that does not count, an inner one does.
+    let nested = "t1|begin(outer)|1\nt1|begin(inner)|2\nt1|w(x)|3\nt2|w(x)|4\nt1|w(x)|5\nt1|end|6\nt1|end|7\n";
+    let outer = folder.file("outer.txt", "outer\n");
+    assert_eq!(
+        run_with(nested.as_bytes(), &["check", "--not-atomic", &outer, "-"]).code,
+        1
+    );
+    // An end too many stays an error.
+    let ran = run_with(
+        b"t1|begin(outer)|1\nt1|end|2\nt1|end|3\n",
+        &["check", "--not-atomic", &outer, "-"],
+    );
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (
+            2,
+            "error: standard input:3: expected a begin of t1 before its end, found end by t1\n"
+        )
+    );
+}
+
+#[test]
+fn with_all_the_check_goes_on_and_counts_what_repeats() {
+    let mut text = String::new();
+    for _ in 0..3 {
+        text.push_str("t1|begin(m)|1\nt1|r(x)|2\nt2|w(x)|3\nt1|w(x)|4\nt1|end|5\n");
+    }
+    text.push_str("t1|begin(n)|6\nt1|r(y)|7\nt2|w(y)|8\nt1|w(y)|9\nt1|end|10\n");
+    let ran = run_with(text.as_bytes(), &["check", "--all", "--json", "-"]);
+    assert_eq!(ran.code, 1);
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(answer["events"], 20);
+    let violations = answer["violations"].as_array().unwrap();
+    let told: Vec<_> = violations
+        .iter()
+        .map(|found| {
+            (
+                found["event"].as_u64().unwrap(),
+                found["repeats"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(told, [(4, 2), (19, 0)]);
+}
+
+#[test]
+fn stats_count_what_is_in_the_trace() {
+    let folder = Folder::new("stats");
+    let text = "T0|fork(T1)|1\nT0|begin(a)|1\nT0|begin(b)|1\nT0|acq(L)|1\nT0|w(x)|1\nT0|rel(L)|1\nT0|end|1\nT0|end|1\nT1|begin|1\nT1|r(x)|1\nT1|end|1\n\
+                T0|join(T1)|1\nT0|fork(T1)|1\nT1|r(y)|1\nT1|retire(y)|1\nT1|r(y)|1\n";
+    let file = folder.file("a.std", text);
+    let ran = run(&["stats", "--json", &file]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let stats: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        stats,
+        serde_json::json!({
+            "events": 16,
+            "kinds": {"fork": 2, "begin": 3, "acq": 1, "w": 1, "rel": 1, "end": 3, "r": 3, "join": 1, "retire": 1},
+            "threads": 3, "locks": 1, "variables": 3, "transactions": 2, "longest_transaction": 5,
+        })
+    );
+    let ran = run(&["stats", &file]);
+    assert!(
+        ran.out.starts_with(
+            "events                            16\n  acq                              1\n"
+        ),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.ends_with("longest transaction                5\n"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn convert_keeps_the_trace_and_leaves_no_half_file() {
+    let folder = Folder::new("convert");
+    let text = folder.file("a.std", VIOLATION);
+    let (binary, back) = (folder.path("a.aero"), folder.path("b.std"));
+    assert_eq!(run(&["convert", &text, &binary]).code, 0);
+    assert_eq!(run(&["convert", &binary, &back]).code, 0);
+    assert_eq!(fs::read_to_string(&back).unwrap(), VIOLATION);
+    assert_eq!(run(&["convert", &binary, "-"]).out, VIOLATION);
+    assert_eq!(run(&["check", &binary]).code, 1);
+    // In place.
+    assert_eq!(run(&["convert", "--to", "aero", &back, &back]).code, 0);
+    assert_eq!(fs::read(&back).unwrap(), fs::read(&binary).unwrap());
+
+    let bad = folder.file("bad.std", format!("{VIOLATION}t1|end|9\n"));
+    let ran = run(&["convert", &bad, &binary]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        run(&["check", &binary]).code,
+        1,
+        "what was there before is still there"
+    );
+    let left: Vec<_> = fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}

@@ -1,0 +1,180 @@
+//! Properties of watched variables, checked in process.
+#![cfg(feature = "check")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
+
+use aerodrome::thread;
+use aerodrome::watch::Watched;
+
+#[path = "../examples/landing.rs"]
+mod landing;
+#[path = "../examples/xyz.rs"]
+mod xyz;
+
+/// What the test would fail with.
+fn failure(test: impl FnOnce()) -> String {
+    let payload =
+        catch_unwind(AssertUnwindSafe(test)).expect_err("the property should have failed");
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
+    }
+}
+
+#[track_caller]
+fn contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+/// The columns of the table's rows from the variables' values on, without positions and places, which may change.
+fn states(text: &str, run: &str, values: usize) -> Vec<Vec<String>> {
+    let (_, rest) = text.split_once(run).unwrap();
+    let rows = rest
+        .lines()
+        .skip(2)
+        .take_while(|line| !line.contains("observed instead") && !line.is_empty());
+    let cells = |line: &str| -> Vec<String> {
+        let line = line.trim_end_matches("  <- broken");
+        let cells: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+        cells[cells.len() - values..].to_vec()
+    };
+    rows.map(cells).collect()
+}
+
+#[test]
+fn landing_has_three_runs_over_six_states_of_which_two_violate() {
+    let text = failure(landing::main);
+    contains(
+        &text,
+        &[
+            "property violation\n\nproperty: start(landing) -> [approved, !radio)\n",
+            "verdict:  violated in 2 of 3 consistent runs; the observed run has the property\n",
+            "explored: 3 events and 6 states, 3 runs\n",
+            "examples/landing.rs:",
+        ],
+    );
+    assert_eq!(
+        states(&text, "violating run 1 of 2", 3),
+        [["0", "1", "1"], ["0", "1", "0"], ["1", "1", "0"]]
+    );
+    assert_eq!(
+        states(&text, "violating run 2 of 2", 3),
+        [
+            ["0", "0", "1"],
+            ["0", "0", "0"],
+            ["0", "1", "0"],
+            ["1", "1", "0"]
+        ]
+    );
+}
+
+#[test]
+fn example_two_has_three_runs_of_which_another_than_the_observed_one_violates() {
+    let text = failure(xyz::main);
+    contains(
+        &text,
+        &[
+            "verdict:  violated in 1 of 3 consistent runs; the observed run has the property\n",
+            "explored: 4 events and 7 states, 3 runs\n",
+        ],
+    );
+    assert_eq!(
+        states(&text, "violating run 1 of 1", 3),
+        [
+            ["0", "0", "0"],
+            ["0", "1", "0"],
+            ["0", "1", "1"],
+            ["1", "1", "1"]
+        ]
+    );
+}
+
+#[test]
+fn a_property_that_holds_in_every_run_says_nothing() {
+    static DONE: Watched<u32> = Watched::<u32>::new("done", 0);
+    aerodrome::property!("done <= 2 && (start(done == 2) -> previously done == 1)");
+    thread::scope(|s| {
+        s.spawn(|| DONE.fetch_add(1));
+        s.spawn(|| DONE.fetch_add(1));
+    });
+}
+
+#[test]
+fn a_property_that_is_declared_after_a_variable_was_used_knows_its_value() {
+    static LEVEL: Watched<i32> = Watched::<i32>::new("level", 0);
+    LEVEL.set(5);
+    let text = failure(|| {
+        aerodrome::property!("level > 5 || level == 5 && !start(level == 5)");
+        LEVEL.set(6);
+        LEVEL.set(4);
+    });
+    contains(
+        &text,
+        &[
+            "explored: 2 events and 3 states, 1 run\n",
+            "the observed run is one of them",
+        ],
+    );
+}
+
+#[test]
+fn locks_keep_critical_sections_in_their_order() {
+    static LEFT: Watched<i64> = Watched::<i64>::new("left", 0);
+    static RIGHT: Watched<i64> = Watched::<i64>::new("right", 0);
+    let lock = aerodrome::sync::Mutex::new(());
+    let turn = Barrier::new(2);
+    aerodrome::property!("right -> left");
+    thread::scope(|s| {
+        s.spawn(|| {
+            let guard = lock.lock().unwrap();
+            LEFT.set(1);
+            drop(guard);
+            turn.wait();
+        });
+        s.spawn(|| {
+            turn.wait();
+            let _guard = lock.lock().unwrap();
+            RIGHT.set(1);
+        });
+    });
+}
+
+#[test]
+fn a_malformed_property_fails_at_once_and_points_at_the_place() {
+    let text = failure(|| {
+        aerodrome::property!("x -> [y, z");
+    });
+    assert_eq!(
+        text,
+        "malformed property: expected `)`, found the end of the property\n  |\n  | x -> [y, z\n  |           ^"
+    );
+}
+
+#[test]
+fn a_name_that_no_variable_has_fails_the_test() {
+    static KNOWN: Watched<i32> = Watched::<i32>::new("known", 0);
+    let text = failure(|| {
+        aerodrome::property!("known >= 0 && unknown == 1");
+        KNOWN.set(1);
+    });
+    contains(
+        &text,
+        &[
+            "expected the name of a variable whose values are known, found `unknown`",
+            "known",
+        ],
+    );
+}
+
+#[test]
+fn a_value_outside_i64_fails_at_the_place() {
+    static HUGE: Watched<u64> = Watched::<u64>::new("huge", 0);
+    let text = failure(|| HUGE.set(u64::MAX));
+    assert_eq!(
+        text,
+        "`huge` became 18446744073709551615: expected a value of i64, which is at most 9223372036854775807"
+    );
+}
