@@ -17,7 +17,7 @@ pub mod parking_lot;
 pub mod predict;
 #[cfg(all(feature = "check", not(loom)))]
 mod record;
-#[cfg(all(test, feature = "check", loom))]
+#[cfg(all(test, loom, not(feature = "check")))]
 #[path = "record/loom.rs"]
 mod record;
 #[cfg(feature = "trace")]
