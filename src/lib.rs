@@ -4,7 +4,7 @@
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod collect;
 pub mod hint;
 #[cfg(feature = "trace")]
@@ -15,7 +15,7 @@ mod name;
 pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod record;
 #[cfg(all(test, loom, not(feature = "check")))]
 #[path = "record/loom.rs"]
@@ -28,22 +28,22 @@ pub mod thread;
 pub mod trace;
 pub mod watch;
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
 pub use self::mark::{atomic, not_atomic, test};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::collect::run_test;
     pub use crate::mark::ExitCode;
-    #[cfg(not(all(feature = "check", not(loom))))]
+    #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::mark::{Block, Transaction, begin, depth, outermost};
 }
