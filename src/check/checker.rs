@@ -60,7 +60,8 @@ pub struct Checker {
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
-    scope: u32,
+    /// By strand.
+    scopes: Vec<u32>,
 }
 
 /// What makes two violations the same to a user.
@@ -96,15 +97,26 @@ impl Checker {
             ready: VecDeque::new(),
             known: HashMap::new(),
             counts: Vec::new(),
-            scope: 0,
+            scopes: Vec::new(),
         }
     }
 
-    /// What comes next is of this scope. Violations are repeats of one another within a scope only: two tests that run in one
-    /// process fail each for itself.
-    #[inline]
-    pub fn enter_scope(&mut self, scope: u32) {
-        self.scope = scope;
+    /// What a strand does is of this scope from here on. Violations are repeats of one another within a scope only: two tests that
+    /// run in one process fail each for itself.
+    pub fn set_scope(&mut self, strand: StrandId, scope: u32) {
+        let at = strand.0 as usize;
+        if self.scopes.len() <= at {
+            self.scopes.resize(at + 1, 0);
+        }
+        self.scopes[at] = scope;
+    }
+
+    /// The position at which the strand's open transaction began.
+    pub fn open_since(&self, strand: StrandId) -> Option<u64> {
+        self.begins
+            .get(strand.0 as usize)
+            .copied()
+            .filter(|&begin| begin != 0)
     }
 
     /// Forgets which violations a scope has had.
@@ -194,7 +206,11 @@ impl Checker {
                     .collect(),
             };
             let key = Key {
-                scope: self.scope,
+                scope: self
+                    .scopes
+                    .get(event.strand.0 as usize)
+                    .copied()
+                    .unwrap_or(0),
                 ..key(&violation, event, names)
             };
             match self

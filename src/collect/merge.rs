@@ -236,7 +236,12 @@ impl Merge {
                 if record.ticket != 0 {
                     sink.panicked(strand.0);
                 }
-                sink.event(Event { strand, target, site: SiteId(site), op: Op::End });
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::End,
+                });
             }
             Stack => sink.stack(strand.0, target),
             Split => event(Op::Split, site),

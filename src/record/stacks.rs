@@ -31,7 +31,11 @@ static TABLE: Lazy<Mutex<Table>> = Lazy::new(Mutex::default);
 /// The number of the current stack. Equal stacks have one number, so the table follows the program's code, not its run.
 pub(super) fn capture() -> u32 {
     let stack = Backtrace::new_unresolved();
-    let key: Vec<_> = stack.frames().iter().map(|frame| frame.ip() as usize).collect();
+    let key: Vec<_> = stack
+        .frames()
+        .iter()
+        .map(|frame| frame.ip() as usize)
+        .collect();
     let Table { numbers, stacks } = &mut *TABLE.lock();
     *numbers.entry(key).or_insert_with(|| {
         stacks.push(stack);
