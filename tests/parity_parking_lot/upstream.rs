@@ -1,5 +1,5 @@
 // The tests of parking_lot 0.12.5 itself, by Amanieu d'Antras and others, under the MIT or Apache-2.0 licence, with the paths of their imports changed and
-// without those of the features `serde` and `deadlock_detection`.
+// what is private to it said otherwise, and without those of the features `serde` and `deadlock_detection`.
 
 mod mutex {
     use super::super::parking_lot::{Condvar, MappedMutexGuard, Mutex, MutexGuard};
@@ -1250,7 +1250,7 @@ mod condvar {
         };
 
         let mut mutex_guard = mutex.lock();
-        let timeout_result = cv.wait_while_until_internal(&mut mutex_guard, condition, None);
+        let timeout_result = cv.wait_while_for(&mut mutex_guard, condition, Duration::MAX);
 
         assert!(!timeout_result.timed_out());
         assert!(*mutex_guard == 1);
@@ -1271,7 +1271,7 @@ mod condvar {
         let timeout = Some(Instant::now() + Duration::from_millis(500));
         let handle = spawn_wait_while_notifier(mutex.clone(), cv.clone(), num_iters, timeout);
 
-        let timeout_result = cv.wait_while_until_internal(&mut mutex_guard, condition, timeout);
+        let timeout_result = cv.wait_while_until(&mut mutex_guard, condition, timeout.unwrap());
 
         assert!(timeout_result.timed_out());
         assert!(*mutex_guard == num_iters + 1);
@@ -1296,12 +1296,12 @@ mod condvar {
         let mut mutex_guard = mutex.lock();
         let handle = spawn_wait_while_notifier(mutex.clone(), cv.clone(), num_iters, None);
 
-        let timeout_result = cv.wait_while_until_internal(&mut mutex_guard, condition, None);
+        let timeout_result = cv.wait_while_for(&mut mutex_guard, condition, Duration::MAX);
 
         assert!(!timeout_result.timed_out());
         assert!(*mutex_guard == num_iters + 1);
 
-        let timeout_result = cv.wait_while_until_internal(&mut mutex_guard, condition, None);
+        let timeout_result = cv.wait_while_for(&mut mutex_guard, condition, Duration::MAX);
         handle.join().unwrap();
 
         assert!(!timeout_result.timed_out());
