@@ -54,7 +54,7 @@ pub struct Checker {
     engine: AnyEngine,
     /// Where each strand's open transaction began; 0 where none is open.
     begins: Vec<u64>,
-    found: Vec<Box<Violation>>,
+    found: Vec<Violation>,
     held: Vec<Held>,
     ready: VecDeque<Box<Violation>>,
     /// The number of each violation that was given out.
@@ -155,7 +155,7 @@ impl Checker {
                 _ => {}
             }
             if let Some(violation) = engine.step(event, position) {
-                found.push(violation);
+                found.push(*violation);
             }
         });
         if !self.found.is_empty() || (!self.held.is_empty() && event.op != Op::Read) {
@@ -204,7 +204,7 @@ impl Checker {
             {
                 Some(held) => held.count += 1,
                 None => self.held.push(Held {
-                    violation,
+                    violation: Box::new(violation),
                     key,
                     count: 1,
                     unwritten,

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::config::{Config, Mode};
-use super::session::Counts;
+use super::config::{Config, Mode, Predict};
+use super::session::{Counts, News};
 use crate::mark;
+use crate::predict::Forecast;
 use crate::record;
 use crate::report::source::Workspace;
 use crate::report::{Report, json, text};
@@ -69,23 +70,34 @@ fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     reports
 }
 
-/// Tells violations as the settings demand.
+/// Tells violations and predictions as the settings demand.
 ///
 /// # Panics
 ///
-/// With the reports, in [`Mode::Panic`].
+/// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
-pub(super) fn tell(reports: Vec<Report>, config: &Config) {
-    let reports = publish(reports, config);
-    if reports.is_empty() {
-        return;
-    }
+pub(super) fn tell(news: News, config: &Config) {
+    let reports = publish(news.reports, config);
+    let mut reasons = Vec::new();
     match config.mode {
-        Mode::Panic => {
-            let text: Vec<_> = reports.iter().map(render).collect();
-            panic!("atomicity violation\n\n{}", text.join("\n\n"));
-        }
+        Mode::Panic => reasons.extend(reports.iter().map(render)),
         Mode::Log | Mode::Off => reports.iter().for_each(log),
+    }
+    for forecast in news.forecasts {
+        match config.predict {
+            Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
+                reasons.push(forecast.to_string());
+            }
+            _ => eprintln!("{forecast}"),
+        }
+    }
+    if !reasons.is_empty() {
+        let what = if reports.is_empty() {
+            "predicted atomicity violation"
+        } else {
+            "atomicity violation"
+        };
+        panic!("{what}\n\n{}", reasons.join("\n\n"));
     }
 }
 
@@ -102,17 +114,21 @@ fn log(report: &Report) {
 }
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
-pub(super) fn tell_at_exit(reports: Vec<Report>, config: &Config) -> bool {
-    let reports = publish(reports, config);
+pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
+    let reports = publish(news.reports, config);
+    let print = |text: &str| drop(writeln!(std::io::stderr(), "{text}"));
     for report in &reports {
         match config.mode {
             Mode::Log => log(report),
-            Mode::Panic | Mode::Off => {
-                let _ = writeln!(std::io::stderr(), "{}", render(report));
-            }
+            Mode::Panic | Mode::Off => print(&render(report)),
         }
     }
-    !reports.is_empty() && config.mode == Mode::Panic
+    let mut failed = !reports.is_empty();
+    for forecast in news.forecasts {
+        print(&forecast.to_string());
+        failed |= config.predict == Predict::Deny && forecast.fails();
+    }
+    failed && config.mode == Mode::Panic
 }
 
 /// One line about the run, and one about each block that was entered and in which nothing was tracked.
@@ -163,6 +179,8 @@ pub struct Outcome<R> {
     pub value: R,
     /// The violations, in the order in which they were found.
     pub violations: Vec<Report>,
+    /// What other schedules would show, where [`Config::predict`] is on and there is anything.
+    pub forecast: Option<Forecast>,
 }
 
 impl<R> Outcome<R> {
@@ -206,12 +224,14 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let result = catch_unwind(AssertUnwindSafe(f));
     super::settle();
     drop(regroup);
-    let violations =
-        record::untracked(|| super::with(|collector| collector.session.take_collected(family)));
+    let News { reports, forecasts } =
+        record::untracked(|| super::with(|collector| collector.session.take_collected(family)))
+            .unwrap_or_default();
     match result {
         Ok(value) => Outcome {
             value,
-            violations: violations.unwrap_or_default(),
+            violations: reports,
+            forecast: forecasts.into_iter().next(),
         },
         Err(payload) => std::panic::resume_unwind(payload),
     }
@@ -221,11 +241,15 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
 #[track_caller]
 pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
     for _ in 0..runs {
-        let Outcome { value, violations } = check(body);
+        let outcome = check(body);
+        let news = News {
+            reports: outcome.violations,
+            forecasts: outcome.forecast.into_iter().collect(),
+        };
         let untracked = record::Untracked::new();
-        tell(violations, &super::config());
+        tell(news, &super::config());
         drop(untracked);
-        let code = value.report();
+        let code = outcome.value.report();
         if code != ExitCode::SUCCESS {
             return code;
         }

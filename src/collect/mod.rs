@@ -9,6 +9,7 @@ mod deliver;
 mod live;
 mod merge;
 mod properties;
+mod prophet;
 mod session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -258,8 +259,8 @@ pub(crate) fn deliver(family: u32) {
             collector.session.config.clone(),
         )
     });
-    if let Some((reports, config)) = told {
-        deliver::tell(reports, &config);
+    if let Some((news, config)) = told {
+        deliver::tell(news, &config);
     }
 }
 

@@ -6,12 +6,14 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use super::config::Config;
+use super::config::{Config, Predict};
 use super::live::Live;
 use super::merge::{Definition, Sink};
 use super::properties::Properties;
+use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
 use crate::lattice::Property;
+use crate::predict::Forecast;
 use crate::record::Strand;
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
@@ -52,6 +54,25 @@ struct Family {
     reports: Vec<Report>,
     /// The family's violations are asked for by [`check`](crate::check()), not told.
     collecting: bool,
+    /// Where predictions are wanted.
+    prophet: Option<Prophet>,
+}
+
+/// What a family has to tell.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    pub(super) reports: Vec<Report>,
+    pub(super) forecasts: Vec<Forecast>,
+}
+
+impl Family {
+    fn end(self, names: &Live) -> News {
+        let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
+        News {
+            reports: self.reports,
+            forecasts: forecast.into_iter().collect(),
+        }
+    }
 }
 
 impl Session {
@@ -103,19 +124,28 @@ impl Session {
     }
 
     /// What a family has to tell.
-    pub(super) fn take(&mut self, family: u32) -> Vec<Report> {
+    pub(super) fn take(&mut self, family: u32) -> News {
         match self.families.get_mut(&family) {
-            Some(family) if !family.collecting => std::mem::take(&mut family.reports),
-            _ => Vec::new(),
+            Some(family) if !family.collecting => {
+                let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
+                News {
+                    reports: std::mem::take(&mut family.reports),
+                    forecasts: prophet
+                        .and_then(|prophet| prophet.foretell(&self.live))
+                        .into_iter()
+                        .collect(),
+                }
+            }
+            _ => News::default(),
         }
     }
 
     /// What a family was asked for.
-    pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+    pub(super) fn take_collected(&mut self, family: u32) -> News {
         self.checker.forget_scope(family);
         self.families
             .remove(&family)
-            .map_or_else(Vec::new, |family| family.reports)
+            .map_or_else(News::default, |family| family.end(&self.live))
     }
 
     /// Checks a property on what the family does from here on; the number it is known by.
@@ -133,7 +163,7 @@ impl Session {
     }
 
     /// There are no more events: what nobody has heard.
-    pub(super) fn finish(&mut self) -> Vec<Report> {
+    pub(super) fn finish(&mut self) -> News {
         while let Some(violation) = self.checker.finish() {
             self.report(&violation);
         }
@@ -146,10 +176,13 @@ impl Session {
                 "the trace could not be written to its end: {error}"
             ));
         }
-        self.families
-            .drain()
-            .flat_map(|(_, family)| family.reports)
-            .collect()
+        let mut news = News::default();
+        for (_, family) in self.families.drain() {
+            let News { reports, forecasts } = family.end(&self.live);
+            news.reports.extend(reports);
+            news.forecasts.extend(forecasts);
+        }
+        news
     }
 
     #[cold]
@@ -241,6 +274,13 @@ impl Sink for Session {
             .get(event.strand.0 as usize)
             .copied()
             .unwrap_or(0);
+        if self.config.predict != Predict::Off {
+            let semantics = self.config.semantics;
+            let prophet = &mut self.families.entry(family).or_default().prophet;
+            prophet
+                .get_or_insert_with(|| Prophet::new(semantics))
+                .step(event, position, &self.live);
+        }
         self.checker.enter_scope(family);
         if self.properties.event(&event, position, family, &self.live)
             && let Some(violation) = self.checker.step(event, position, &self.live)
@@ -266,7 +306,7 @@ impl Sink for Session {
             && family.first == Some(id)
         {
             family.first = None;
-            if family.reports.is_empty() && !family.collecting {
+            if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
                 self.families.remove(&number);
                 self.checker.forget_scope(number);
             }
