@@ -1,5 +1,6 @@
 //! Finds atomicity bugs in Rust programs while their ordinary tests run.
 
+pub mod cell;
 #[cfg(feature = "trace")]
 pub mod check;
 #[cfg(feature = "cli")]
@@ -11,6 +12,8 @@ pub mod hint;
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(feature = "once_cell")]
+pub mod once_cell;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot;
 #[cfg(feature = "trace")]

@@ -463,3 +463,45 @@ fn formatting_is_no_access() {
         );
     });
 }
+
+#[cfg(feature = "parking_lot-send_guard")]
+#[test]
+fn a_guard_that_is_sent_is_released_where_it_is_dropped() {
+    let total = Mutex::new(0);
+    let sent = |times: u32| {
+        for _ in 0..times {
+            let mut guard = total.lock();
+            *guard += 1;
+            thread::scope(|s| {
+                s.spawn(move || {
+                    *guard += 1;
+                    drop(guard);
+                });
+            });
+        }
+    };
+    silent(|| {
+        thread::scope(|s| {
+            s.spawn(|| sent(50));
+            s.spawn(|| sent(50));
+        });
+    });
+    assert_eq!(*total.lock(), 200);
+    let report = only(|| {
+        between(
+            |pause| {
+                atomic_block! {
+                    let guard = total.lock();
+                    let seen = *guard;
+                    std::thread::scope(|s| {
+                        s.spawn(move || drop(guard));
+                    });
+                    pause();
+                    *total.lock() = seen + 1;
+                }
+            },
+            || sent(1),
+        );
+    });
+    assert!(accesses(&report).iter().all(|(_, object, _)| object == "`Mutex<i32>`"));
+}

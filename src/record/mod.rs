@@ -14,6 +14,7 @@ pub(crate) mod code;
 mod done;
 pub(crate) mod names;
 mod object;
+mod once;
 pub(crate) mod pool;
 mod prim;
 mod section;
@@ -28,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::Clock;
 pub(crate) use self::done::Done;
+pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
