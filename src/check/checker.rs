@@ -274,6 +274,8 @@ fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Ke
         let info = names.object(object);
         match info.type_name.or(info.name) {
             Some(name) => name.hash(&mut hasher),
+            // Each message has a number of its own, and another one in the file: to a user they are all the same.
+            None if info.kind == ObjectKind::Message => {}
             None => object.0.hash(&mut hasher),
         }
     }

@@ -365,6 +365,8 @@ impl Pen {
             .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
         {
             Ok(_) => {
+                // What was seen of the number's former owner.
+                self.0.seen[id as usize % SEEN].set(None);
                 if self.0.begin.get() | self.0.held.get().object != 0 {
                     self.flush();
                 }
