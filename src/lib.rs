@@ -278,7 +278,7 @@ pub mod ci {
 }
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod collect;
 pub mod hint;
 #[cfg(feature = "trace")]
@@ -289,9 +289,9 @@ mod name;
 pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod record;
-#[cfg(all(test, feature = "check", loom))]
+#[cfg(all(test, loom, not(feature = "check")))]
 #[path = "record/loom.rs"]
 mod record;
 #[cfg(feature = "trace")]
@@ -302,22 +302,22 @@ pub mod thread;
 pub mod trace;
 pub mod watch;
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
 pub use self::mark::{atomic, not_atomic, test};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::collect::run_test;
     pub use crate::mark::ExitCode;
-    #[cfg(not(all(feature = "check", not(loom))))]
+    #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::mark::{Block, Transaction, begin, depth, outermost};
 }

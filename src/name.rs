@@ -10,16 +10,16 @@
 /// let balance = Mutex::new(10);
 /// aerodrome::name(&balance, "balance");
 /// ```
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 #[inline(always)]
 pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub(crate) use self::tracked::{Sealed, record};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::tracked::{Tracked, name};
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod tracked {
     use crate::record::{Object, Order, names, quiet_pen, untracked};
     use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};

@@ -18,6 +18,10 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
+    /// The strand's next event has this stack.
+    fn stack(&mut self, strand: u32, stack: u32);
+    /// The strand's transaction ends next, by a panic.
+    fn panicked(&mut self, strand: u32);
 }
 
 /// What a record says of a new object.
@@ -202,7 +206,7 @@ impl Merge {
         use What::*;
         match record.what {
             Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
-            | GuardWrite => true,
+            | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target as usize)
@@ -228,7 +232,13 @@ impl Merge {
         let site = record.site;
         match record.what {
             Begin => event(Op::Begin, site),
-            End => event(Op::End, site),
+            End => {
+                if record.ticket != 0 {
+                    sink.panicked(strand.0);
+                }
+                sink.event(Event { strand, target, site: SiteId(site), op: Op::End });
+            }
+            Stack => sink.stack(strand.0, target),
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {

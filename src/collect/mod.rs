@@ -7,6 +7,7 @@
 mod config;
 mod deliver;
 mod live;
+mod memory;
 mod merge;
 mod properties;
 mod prophet;

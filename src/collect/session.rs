@@ -8,13 +8,14 @@ use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
 use super::live::Live;
+use super::memory::Memory;
 use super::merge::{Definition, Sink};
 use super::properties::Properties;
 use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
 use crate::lattice::Property;
 use crate::predict::Forecast;
-use crate::record::Strand;
+use crate::record::{Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
 use crate::trace::{AeroWriter, Event, Names, Op, StrandId};
@@ -34,6 +35,7 @@ pub(super) struct Session {
     alarms: Vec<u32>,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
+    memory: Memory,
     counts: Counts,
 }
 
@@ -94,6 +96,7 @@ impl Family {
 
 impl Session {
     pub(super) fn new(config: Config) -> Self {
+        stacks::want(config.backtrace);
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics),
@@ -105,6 +108,7 @@ impl Session {
             families: HashMap::new(),
             alarms: Vec::new(),
             complaints: Vec::new(),
+            memory: Memory::default(),
             counts: Counts::default(),
             config,
         }
@@ -224,6 +228,8 @@ impl Session {
         let family = self.families.entry(number).or_default();
         let extras = Extras {
             window: self.window.as_ref(),
+            backtraces: self.memory.backtraces(violation),
+            panicked: self.memory.panicked(violation),
             ..Extras::default()
         };
         family
@@ -281,7 +287,11 @@ impl Sink for Session {
         }
         self.counts.events += 1;
         let position = self.counts.events;
-        self.counts.transactions += u64::from(event.op == Op::Begin);
+        if event.op == Op::Begin {
+            self.counts.transactions += 1;
+            self.memory.begin(event.strand, position);
+        }
+        self.memory.event(event.strand, position);
         if let Some(trace) = &mut self.trace
             && let Err(error) = trace.event_with(&event, &self.live)
         {
@@ -349,5 +359,13 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
+    }
+
+    fn stack(&mut self, strand: u32, stack: u32) {
+        self.memory.stack(StrandId(strand), stack);
+    }
+
+    fn panicked(&mut self, strand: u32) {
+        self.memory.left_by_panic(StrandId(strand), self.counts.events);
     }
 }

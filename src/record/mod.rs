@@ -17,6 +17,7 @@ mod object;
 pub(crate) mod pool;
 mod prim;
 mod section;
+pub(crate) mod stacks;
 mod strand;
 
 use std::cell::Cell;
@@ -321,11 +322,27 @@ impl Pen {
         if self.0.begin.get() | self.0.held.get().object != 0 {
             self.flush();
         }
+        if stacks::are_wanted() && what.is_access() && self.in_block() {
+            self.push_stack();
+        }
         self.write(Record {
             target,
             ticket,
             site,
             what,
+            second: [0; 3],
+        });
+    }
+
+    /// The stack of the access that comes next.
+    #[cold]
+    fn push_stack(self) {
+        let target = untracked(stacks::capture);
+        self.write(Record {
+            target,
+            ticket: 0,
+            site: 0,
+            what: What::Stack,
             second: [0; 3],
         });
     }
@@ -380,6 +397,10 @@ impl Pen {
             self.flush();
         }
         let (ticket, site) = (object.order.draw(), code::site(site));
+        if stacks::are_wanted() {
+            // What happens in the section is recorded where it happens.
+            return self.push(What::Acquire, id, ticket, site);
+        }
         self.0.held.set(Held {
             object: id,
             ticket,
@@ -623,7 +644,8 @@ impl Pen {
         }
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
-            self.push(What::End, self.0.block.get(), 0, 0);
+            let panicked = u32::from(std::thread::panicking());
+            self.push(What::End, self.0.block.get(), panicked, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
