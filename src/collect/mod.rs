@@ -301,7 +301,7 @@ fn finish() -> bool {
         return false;
     };
     let failed = deliver::tell_at_exit(unheard, &config);
-    if !config.quiet && counts.events > 0 {
+    if !config.quiet {
         deliver::summarize(&counts, &config);
     }
     failed

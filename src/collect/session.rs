@@ -47,7 +47,8 @@ pub(super) struct Session {
 pub(super) struct Counts {
     pub(super) events: u64,
     pub(super) transactions: u64,
-    pub(super) families: u64,
+    /// Families whose first strand has a name that is not `main`, which is to say tests: a harness runs each on a thread of its name.
+    pub(super) tests: u64,
     pub(super) violations: u64,
 }
 
@@ -70,8 +71,24 @@ pub(super) struct News {
     pub(super) forecasts: Vec<Forecast>,
 }
 
+/// The test that runs on a thread of this name, which a harness gives it; `main` and threads without a name run none.
+pub(super) fn test_of(name: &str) -> Option<String> {
+    (!matches!(name, "" | "main")).then(|| name.to_owned())
+}
+
 impl Family {
-    fn end(self, names: &Live) -> News {
+    /// Says in the reports which test they belong to. The first strand's name is known when it has begun a block, or joined another one, at the
+    /// latest; a report may have been made before.
+    fn name_test(&mut self, names: &Live) {
+        if let Some(first) = self.first {
+            for report in &mut self.reports {
+                report.test = test_of(&names.strand(StrandId(first)).name);
+            }
+        }
+    }
+
+    fn end(mut self, names: &Live) -> News {
+        self.name_test(names);
         let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
         News {
             reports: self.reports,
@@ -138,6 +155,7 @@ impl Session {
     pub(super) fn take(&mut self, family: u32) -> News {
         match self.families.get_mut(&family) {
             Some(family) if !family.collecting => {
+                family.name_test(&self.live);
                 let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
                 News {
                     reports: std::mem::take(&mut family.reports),
@@ -189,12 +207,19 @@ impl Session {
             ));
         }
         let mut news = News::default();
-        for (_, family) in self.families.drain() {
+        for family in std::mem::take(&mut self.families).into_values() {
+            family.first.into_iter().for_each(|first| self.count_test(first));
             let News { reports, forecasts } = family.end(&self.live);
             news.reports.extend(reports);
             news.forecasts.extend(forecasts);
         }
         news
+    }
+
+    /// A family's first strand is through.
+    fn count_test(&mut self, first: u32) {
+        let test = test_of(&self.live.strand(StrandId(first)).name);
+        self.counts.tests += u64::from(test.is_some());
     }
 
     #[cold]
@@ -209,11 +234,7 @@ impl Session {
         });
         let number = self.family_of.get(strand.0 as usize).copied().unwrap_or(0);
         let family = self.families.entry(number).or_default();
-        let test = family
-            .first
-            .map(|first| self.live.strand(StrandId(first)).name);
         let extras = Extras {
-            test,
             window: self.window.as_ref(),
             backtraces: self.memory.backtraces(violation),
             panicked: self.memory.panicked(violation),
@@ -349,7 +370,6 @@ impl Sink for Session {
         // SAFETY: a strand lives until its exit was merged.
         if !unsafe { strand.as_ref() }.forked {
             self.families.entry(family).or_default().first = Some(id);
-            self.counts.families += 1;
         }
     }
 
@@ -359,11 +379,13 @@ impl Sink for Session {
         if let Some(family) = self.families.get_mut(&number)
             && family.first == Some(id)
         {
+            family.name_test(&self.live);
             family.first = None;
             if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
                 self.families.remove(&number);
                 self.checker.forget_scope(number);
             }
+            self.count_test(id);
         }
     }
 
