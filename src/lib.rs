@@ -6,6 +6,8 @@ pub mod check;
 pub mod cli;
 #[cfg(all(feature = "check", not(loom)))]
 mod collect;
+#[cfg(feature = "crossbeam-channel")]
+pub mod crossbeam_channel;
 pub mod hint;
 #[cfg(feature = "trace")]
 pub mod lattice;

@@ -7,14 +7,20 @@ fn main() -> io::Result<()> {
     let programs = Path::new("programs");
     println!("cargo::rerun-if-changed=programs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    for (family, swap) in [("with_std", std_locks as fn(&str) -> String), ("with_parking_lot", parking_lot)] {
+    for (family, swap) in [
+        ("with_std", std_locks as fn(&str) -> String),
+        ("with_parking_lot", parking_lot),
+    ] {
         let mut modules = String::new();
         let mut table = String::new();
         for kernel in sorted(programs)? {
             let name = file_stem(&kernel);
             modules += &format!("pub mod {name} {{\n");
             for variant in sorted(&kernel)? {
-                if variant.extension().is_none_or(|extension| extension != "rs") {
+                if variant
+                    .extension()
+                    .is_none_or(|extension| extension != "rs")
+                {
                     continue;
                 }
                 let stem = file_stem(&variant);
@@ -27,20 +33,30 @@ fn main() -> io::Result<()> {
             modules += "}\n";
         }
         let all = "/// Every kernel: its folder, its variant, and what runs it.\npub const ALL: &[(&str, &str, fn())]";
-        fs::write(out.join(format!("{family}.rs")), format!("{modules}{all} = &[\n{table}];\n"))?;
+        fs::write(
+            out.join(format!("{family}.rs")),
+            format!("{modules}{all} = &[\n{table}];\n"),
+        )?;
     }
     Ok(())
 }
 
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    paths.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "rs"));
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| {
+        path.is_dir() || path.extension().is_some_and(|extension| extension == "rs")
+    });
     paths.sort();
     Ok(paths)
 }
 
 fn file_stem(path: &Path) -> String {
-    path.file_stem().expect("a name").to_string_lossy().into_owned()
+    path.file_stem()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// What a user does: swaps imports, and marks what is atomic.
@@ -52,9 +68,9 @@ fn std_locks(source: &str) -> String {
             "// ATOMIC" => "#[aerodrome::atomic]".to_owned(),
             // The block follows on the same or the next line.
             "// ATOMIC_BLOCK" => "aerodrome::atomic_block!".to_owned(),
-            inner if inner.starts_with("use std::") => {
-                line.replace("use std::sync", "use aerodrome::sync").replace("use std::thread", "use aerodrome::thread")
-            }
+            inner if inner.starts_with("use std::") => line
+                .replace("use std::sync", "use aerodrome::sync")
+                .replace("use std::thread", "use aerodrome::thread"),
             _ => line.to_owned(),
         })
         .collect::<Vec<_>>()
@@ -77,14 +93,16 @@ fn parking_lot(source: &str) -> String {
     std_locks(source)
         .lines()
         .map(|line| {
-            in_schedule = (in_schedule || line.contains("--- schedule control")) && !line.contains("--- end of schedule");
+            in_schedule = (in_schedule || line.contains("--- schedule control"))
+                && !line.contains("--- end of schedule");
             if in_schedule {
                 return line.to_owned();
             }
             if let Some(list) = line.strip_prefix("use aerodrome::sync::") {
                 let list = list.trim_end_matches(';').trim_matches(['{', '}']);
                 if !list.contains("::") {
-                    let (locks, rest): (Vec<_>, Vec<_>) = list.split(", ").partition(|name| LOCKS.contains(name));
+                    let (locks, rest): (Vec<_>, Vec<_>) =
+                        list.split(", ").partition(|name| LOCKS.contains(name));
                     let import = |path, names: Vec<&str>| match names.is_empty() {
                         true => String::new(),
                         false => format!("use aerodrome::{path}::{{{}}};", names.join(", ")),
@@ -95,7 +113,9 @@ fn parking_lot(source: &str) -> String {
             let line = swap_wait(line).unwrap_or_else(|| line.to_owned());
             [".lock()", ".read()", ".write()"]
                 .into_iter()
-                .fold(line, |line, call| line.replace(&format!("{call}.unwrap()"), call))
+                .fold(line, |line, call| {
+                    line.replace(&format!("{call}.unwrap()"), call)
+                })
         })
         .chain(["#[allow(dead_code)]
 fn wait<'a, T>(

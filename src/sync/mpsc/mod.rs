@@ -10,8 +10,6 @@
 
 #[cfg(all(feature = "check", not(loom)))]
 mod channel;
-#[cfg(all(feature = "check", not(loom)))]
-mod envelope;
 
 #[cfg(not(all(feature = "check", not(loom))))]
 pub use std::sync::mpsc::{

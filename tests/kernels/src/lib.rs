@@ -1,6 +1,10 @@
 //! Small programs after real atomicity bugs; `README.md` says what they are, `programs/*/NOTES.md` where they come from.
 
-#![allow(missing_docs, dead_code, reason = "the programs are written as programs")]
+#![allow(
+    missing_docs,
+    dead_code,
+    reason = "the programs are written as programs"
+)]
 #![allow(clippy::all, reason = "the programs are kept as they came")]
 
 /// With std's locks, swapped for aerodrome's.

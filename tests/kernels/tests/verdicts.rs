@@ -12,10 +12,22 @@ const RUNS: usize = 100;
 /// From kernel and variant to whether it is reported.
 fn expected(column: &str) -> HashMap<(String, String), bool> {
     let table = include_str!("../programs/verdicts.tsv");
-    let mut lines = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let mut lines = table
+        .lines()
+        .map(|line| line.split('\t').collect::<Vec<_>>());
     let header = lines.next().expect("a header");
-    let column = header.iter().position(|name| *name == column).expect("a known column");
-    lines.map(|fields| ((fields[0].to_owned(), fields[1].to_owned()), fields[column] == "REPORT")).collect()
+    let column = header
+        .iter()
+        .position(|name| *name == column)
+        .expect("a known column");
+    lines
+        .map(|fields| {
+            (
+                (fields[0].to_owned(), fields[1].to_owned()),
+                fields[column] == "REPORT",
+            )
+        })
+        .collect()
 }
 
 /// Correct code that the papers' definition reports, and the `rust` semantics does not.
@@ -29,10 +41,18 @@ fn check(kernels: Kernels, is_reported: impl Fn(&str, &str) -> bool + Sync) {
         for &(kernel, variant, run) in kernels {
             let (wrong, is_reported) = (&wrong, &is_reported);
             s.spawn(move || {
-                let reported = (0..RUNS).filter(|_| !aerodrome::check(run).is_serializable()).count();
-                let wanted = if is_reported(kernel, variant) { RUNS } else { 0 };
+                let reported = (0..RUNS)
+                    .filter(|_| !aerodrome::check(run).is_serializable())
+                    .count();
+                let wanted = if is_reported(kernel, variant) {
+                    RUNS
+                } else {
+                    0
+                };
                 if reported != wanted {
-                    let mistake = format!("{kernel}/{variant}: reported on {reported} of {RUNS} runs, not {wanted}");
+                    let mistake = format!(
+                        "{kernel}/{variant}: reported on {reported} of {RUNS} runs, not {wanted}"
+                    );
                     wrong.lock().unwrap().push(mistake);
                 }
             });
@@ -51,7 +71,9 @@ fn check_under_rust(kernels: Kernels) {
 
 fn check_under_paper(kernels: Kernels) {
     let observed = expected("observed_lock_edges");
-    check(kernels, |kernel, variant| observed[&(kernel.to_owned(), variant.to_owned())]);
+    check(kernels, |kernel, variant| {
+        observed[&(kernel.to_owned(), variant.to_owned())]
+    });
 }
 
 #[test]
@@ -72,7 +94,10 @@ fn run_alone(test: &str) {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
 }
 
 #[test]
