@@ -32,7 +32,7 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 use self::on::Record;
 
 /// What is done to a cell.
@@ -43,7 +43,7 @@ enum Access {
     ReadWrite,
 }
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod on {
     use std::panic::Location;
 
@@ -86,9 +86,9 @@ mod on {
 /// cell.with_mut(|value| unsafe { *value += 1 });
 /// assert_eq!(cell.with(|value| unsafe { *value }), 2);
 /// ```
-#[cfg_attr(not(all(feature = "check", not(loom))), repr(transparent))]
+#[cfg_attr(not(feature = "check"), repr(transparent))]
 pub struct UnsafeCell<T: ?Sized> {
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub(crate) object: Record,
     value: std::cell::UnsafeCell<T>,
 }
@@ -99,7 +99,7 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn new(value: T) -> Self {
         UnsafeCell {
-            #[cfg(all(feature = "check", not(loom)))]
+            #[cfg(feature = "check")]
             object: Record::atomic(std::any::type_name::<Self>),
             value: std::cell::UnsafeCell::new(value),
         }
@@ -113,7 +113,7 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    #[cfg(not(all(feature = "check", not(loom))))]
+    #[cfg(not(feature = "check"))]
     #[inline(always)]
     fn note(&self, access: Access) {
         // A name of the other build.
@@ -243,7 +243,7 @@ impl<T: ?Sized> MutPtr<T> {
 /// fn shared<T: Sync>() {}
 /// shared::<aerodrome::cell::Tracked<std::cell::Cell<i32>>>();
 /// ```
-#[cfg_attr(not(all(feature = "check", not(loom))), repr(transparent))]
+#[cfg_attr(not(feature = "check"), repr(transparent))]
 pub struct Tracked<T: ?Sized>(UnsafeCell<T>);
 
 // SAFETY: `&self` gives `&T`, for which `T: Sync` is enough. What changes it through `&self` is unsafe, and asks for nobody else's access meanwhile; that gives
@@ -256,7 +256,7 @@ impl<T> Tracked<T> {
     #[track_caller]
     pub const fn new(value: T) -> Self {
         Tracked(UnsafeCell {
-            #[cfg(all(feature = "check", not(loom)))]
+            #[cfg(feature = "check")]
             object: Record::atomic(std::any::type_name::<Self>),
             value: std::cell::UnsafeCell::new(value),
         })
@@ -389,7 +389,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Tracked<T> {
     }
 }
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 const _: () = assert!(
     size_of::<UnsafeCell<u8>>() == 1 && size_of::<Tracked<[u16; 3]>>() == 6 && align_of::<Tracked<u64>>() == align_of::<u64>()
 );

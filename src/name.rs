@@ -123,4 +123,24 @@ mod tracked {
             [] Condvar: |_this|;
         }
     }
+
+    #[cfg(feature = "crossbeam-channel")]
+    mod crossbeam_channel {
+        use super::{Sealed, Tracked, record};
+        use crate::crossbeam_channel::{Receiver, Sender};
+
+        tracked! {
+            [T] Sender<T>: |this| &this.channel;
+        }
+
+        impl<T> Tracked for Receiver<T> {}
+
+        impl<T> Sealed for Receiver<T> {
+            fn record_name(&self, number: u32) {
+                if let Some(channel) = self.channel() {
+                    record(channel, number);
+                }
+            }
+        }
+    }
 }

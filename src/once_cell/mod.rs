@@ -11,11 +11,11 @@
 //! assert_eq!(NAMES.len(), 2);
 //! ```
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub mod race;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub mod sync;
 
 pub use ::once_cell::unsync;
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use ::once_cell::{race, sync};

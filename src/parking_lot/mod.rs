@@ -46,26 +46,26 @@
 //! With `check`, a [`Mutex`] is no `lock_api::Mutex`, so a function that is generic over the raw lock and takes one does not take it; its guards are
 //! no guards of lock_api's either.
 
-#[cfg(all(feature = "check", not(loom), feature = "parking_lot-arc_lock"))]
+#[cfg(all(feature = "check", feature = "parking_lot-arc_lock"))]
 mod arc;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod condvar;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod guard;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod mutex;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod once;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod raw;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod remutex;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod rwlock;
-#[cfg(all(feature = "check", not(loom), feature = "parking_lot-serde"))]
+#[cfg(all(feature = "check", feature = "parking_lot-serde"))]
 mod serde;
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use ::parking_lot::{
     Condvar, FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard,
     MappedReentrantMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard,
@@ -74,13 +74,13 @@ pub use ::parking_lot::{
     const_reentrant_mutex, const_rwlock,
 };
 
-#[cfg(all(not(all(feature = "check", not(loom))), feature = "parking_lot-arc_lock"))]
+#[cfg(all(not(feature = "check"), feature = "parking_lot-arc_lock"))]
 pub use ::parking_lot::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
     ArcRwLockWriteGuard,
 };
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::{
     condvar::Condvar,
     mutex::{
@@ -98,7 +98,7 @@ pub use self::{
     },
 };
 
-#[cfg(all(feature = "check", not(loom), feature = "parking_lot-arc_lock"))]
+#[cfg(all(feature = "check", feature = "parking_lot-arc_lock"))]
 pub use self::arc::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
     ArcRwLockWriteGuard,

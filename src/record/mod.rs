@@ -8,6 +8,7 @@
 //! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
 //! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
 
+pub(crate) mod channel;
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
@@ -27,7 +28,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
-use self::clock::Clock;
+use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::object::{Object, Order};
@@ -537,8 +538,7 @@ impl Pen {
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
         let id = self.identify(object);
-        let slot = &self.0.seen[id as usize % SEEN];
-        let mut turn = object.order.enter();
+        let turn = object.order.enter();
         let (result, attempt) = operate();
         let what = match attempt {
             Attempt::Did(what) => what,
@@ -549,12 +549,25 @@ impl Pen {
             }
             Attempt::Nothing => return result,
         };
+        self.settle(id, turn, what, site);
+        result
+    }
+
+    /// Records what was done in a turn, unless it says nothing new.
+    #[inline]
+    fn settle(self, id: u32, mut turn: Turn<'_>, what: What, site: &'static Location<'static>) {
+        let slot = &self.0.seen[id as usize % SEEN];
         let epoch = self.epoch();
         if let Some(seen) = slot.get()
             && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
             && covers(seen.what, what)
         {
-            return result;
+            if what == What::UpdateSend {
+                // Whoever has just found nothing must hear of it.
+                let moment = turn.change();
+                slot.set(Some(Seen { moment, ..seen }));
+            }
+            return;
         }
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
@@ -565,7 +578,22 @@ impl Pen {
             moment,
             epoch: self.epoch(),
         }));
-        result
+    }
+
+    /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
+    fn read_at(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        moment: Moment,
+    ) -> bool {
+        let id = self.identify(object);
+        let turn = object.order.enter();
+        let same = turn.moment().version() == moment.version();
+        if same {
+            self.settle(id, turn, What::Read, site);
+        }
+        same
     }
 
     /// Reads an atomic; records it unless this strand has read or written this version in this transaction.
