@@ -260,10 +260,22 @@
 //!   and `reduction`.
 //! - Grigore Roșu, Koushik Sen: *An Instrumentation Technique for Online Analysis of Multithreaded Programs*. Properties.
 //!
-#![cfg_attr(feature = "check", doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check")]
-#![cfg_attr(not(feature = "check"), doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html")]
-#![cfg_attr(feature = "trace", doc = "[check-module]: mod@check\n[predict-module]: mod@predict\n[lattice-module]: mod@lattice\n[report-module]: mod@report\n[trace-module]: mod@trace")]
-#![cfg_attr(not(feature = "trace"), doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html")]
+#![cfg_attr(
+    feature = "check",
+    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check"
+)]
+#![cfg_attr(
+    not(feature = "check"),
+    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
+)]
+#![cfg_attr(
+    feature = "trace",
+    doc = "[check-module]: mod@check\n[predict-module]: mod@predict\n[lattice-module]: mod@lattice\n[report-module]: mod@report\n[trace-module]: mod@trace"
+)]
+#![cfg_attr(
+    not(feature = "trace"),
+    doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html"
+)]
 
 pub mod cell;
 #[cfg(feature = "trace")]

@@ -503,5 +503,9 @@ fn a_guard_that_is_sent_is_released_where_it_is_dropped() {
             || sent(1),
         );
     });
-    assert!(accesses(&report).iter().all(|(_, object, _)| object == "`Mutex<i32>`"));
+    assert!(
+        accesses(&report)
+            .iter()
+            .all(|(_, object, _)| object == "`Mutex<i32>`")
+    );
 }

@@ -22,6 +22,8 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
+    /// Events of another strand may follow.
+    fn pause(&mut self);
     /// The strand's next event has this stack.
     fn stack(&mut self, strand: u32, stack: u32);
     /// The strand's transaction ends next, by a panic.
@@ -192,6 +194,7 @@ impl Merge {
             pool::recycle(chunk);
             (chunk, at) = (next, 0);
         }
+        sink.pause();
         let reader = &mut self.readers[index];
         (reader.chunk, reader.index) = (chunk, at);
         TURN - left

@@ -39,7 +39,19 @@ pub(super) struct Session {
     /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
     /// are then nobody's business.
     lean: bool,
+    /// The start of a transaction of the strand whose records are being merged: many have one access, and those are judged whole.
+    pending: Pending,
     counts: Counts,
+}
+
+/// An event and its position.
+type At = (Event, u64);
+
+#[derive(Debug)]
+enum Pending {
+    Nothing,
+    Begin(At),
+    Access(At, At),
 }
 
 /// What the summary at exit says.
@@ -113,6 +125,7 @@ impl Session {
             complaints: Vec::new(),
             memory: Memory::default(),
             lean: false,
+            pending: Pending::Nothing,
             counts: Counts::default(),
             config,
         }
@@ -208,7 +221,10 @@ impl Session {
         }
         let mut news = News::default();
         for family in std::mem::take(&mut self.families).into_values() {
-            family.first.into_iter().for_each(|first| self.count_test(first));
+            family
+                .first
+                .into_iter()
+                .for_each(|first| self.count_test(first));
             let News { reports, forecasts } = family.end(&self.live);
             news.reports.extend(reports);
             news.forecasts.extend(forecasts);
@@ -273,6 +289,26 @@ impl Session {
 }
 
 impl Session {
+    #[inline]
+    fn judge(&mut self, event: Event, position: u64) {
+        if let Some(violation) = self.checker.step(event, position, &self.live) {
+            self.report(&violation);
+        }
+    }
+
+    /// Judges what is pending.
+    #[inline]
+    fn flush(&mut self) {
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => {}
+            Pending::Begin((begin, position)) => self.judge(begin, position),
+            Pending::Access((begin, at), (access, position)) => {
+                self.judge(begin, at);
+                self.judge(access, position);
+            }
+        }
+    }
+
     /// Takes an event when more is done than judging it.
     #[inline(never)]
     fn full_event(&mut self, event: Event) {
@@ -340,6 +376,7 @@ impl Sink for Session {
             return self.full_event(event);
         }
         self.counts.events += 1;
+        let position = self.counts.events;
         match event.op {
             Op::Acquire
             | Op::Release
@@ -347,21 +384,46 @@ impl Sink for Session {
             | Op::ReleaseShared
             | Op::Upgrade
             | Op::Downgrade
-                if self.live.kind(event.object()) == ObjectKind::Lock =>
-            {
-                return;
+                if self.live.kind(event.object()) == ObjectKind::Lock => {}
+            Op::Begin => {
+                self.flush();
+                self.counts.transactions += 1;
+                self.pending = Pending::Begin((event, position));
             }
-            Op::Begin => self.counts.transactions += 1,
-            Op::Value => self.lean = false,
-            _ => {}
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => match self.pending {
+                Pending::Begin(begin) => self.pending = Pending::Access(begin, (event, position)),
+                _ => {
+                    self.flush();
+                    self.judge(event, position);
+                }
+            },
+            Op::End => match std::mem::replace(&mut self.pending, Pending::Nothing) {
+                // A transaction of nothing but locks that do not order.
+                Pending::Begin(_) => {}
+                Pending::Access(begin, access) => {
+                    let found = self
+                        .checker
+                        .solo(begin, access, (event, position), &self.live);
+                    if let Some(violation) = found {
+                        self.report(&violation);
+                    }
+                }
+                Pending::Nothing => self.judge(event, position),
+            },
+            op => {
+                self.flush();
+                self.judge(event, position);
+                if op == Op::Value {
+                    self.lean = false;
+                    self.properties.event(&event, position, 0, &self.live);
+                }
+            }
         }
-        if let Some(violation) = self.checker.step(event, self.counts.events, &self.live) {
-            self.report(&violation);
-        }
-        if !self.lean {
-            self.properties
-                .event(&event, self.counts.events, 0, &self.live);
-        }
+    }
+
+    #[inline]
+    fn pause(&mut self) {
+        self.flush();
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {

@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
-pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::object::{Object, Order};
+pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};

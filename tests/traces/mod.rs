@@ -7,9 +7,7 @@
 )]
 
 use aerodrome::trace::{AeroWriter, Format, Semantics, StdWriter};
-use aerodrome::trace::{
-    Error, Event, Names, ObjectId, Op, SiteInfo, Source, from_reader, op_name,
-};
+use aerodrome::trace::{Error, Event, Names, ObjectId, Op, SiteInfo, Source, from_reader, op_name};
 
 /// An event with its numbers resolved: what must survive every conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
