@@ -136,8 +136,8 @@ impl Config {
             }
             _ => default.window,
         };
-        // As std reads it: anything but `0` is on.
-        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+        // Not `1`: that is set everywhere, for panics, and this costs microseconds an access.
+        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value == "full");
         Ok(Self {
             mode: word(
                 "AERODROME",

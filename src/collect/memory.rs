@@ -78,24 +78,15 @@ fn remember<T>(memory: &mut VecDeque<T>, thing: T) {
 }
 
 fn frames(stack: u32) -> Vec<Frame> {
-    let stack = stacks::get(stack);
-    let symbols = stack
-        .iter()
-        .flat_map(|stack| stack.frames())
-        .flat_map(|frame| frame.symbols());
-    let frames = symbols.map(|symbol| {
-        let place = symbol
-            .filename()
-            .zip(symbol.lineno())
-            .map(|(file, line)| Place::Source {
-                file: file.display().to_string(),
-                line,
-                column: symbol.colno().unwrap_or(1),
-            });
-        let function = symbol
-            .name()
-            .map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
-        Frame { function, place }
+    let mut frames = Vec::new();
+    stacks::resolve(stack, |symbol| {
+        let place = symbol.filename().zip(symbol.lineno()).map(|(file, line)| Place::Source {
+            file: file.display().to_string(),
+            line,
+            column: symbol.colno().unwrap_or(1),
+        });
+        let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
+        frames.push(Frame { function, place });
     });
-    frames.collect()
+    frames
 }
