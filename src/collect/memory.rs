@@ -80,12 +80,17 @@ fn remember<T>(memory: &mut VecDeque<T>, thing: T) {
 fn frames(stack: u32) -> Vec<Frame> {
     let mut frames = Vec::new();
     stacks::resolve(stack, |symbol| {
-        let place = symbol.filename().zip(symbol.lineno()).map(|(file, line)| Place::Source {
-            file: file.display().to_string(),
-            line,
-            column: symbol.colno().unwrap_or(1),
-        });
-        let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
+        let place = symbol
+            .filename()
+            .zip(symbol.lineno())
+            .map(|(file, line)| Place::Source {
+                file: file.display().to_string(),
+                line,
+                column: symbol.colno().unwrap_or(1),
+            });
+        let function = symbol
+            .name()
+            .map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
         frames.push(Frame { function, place });
     });
     frames

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use super::config::{Config, Predict};
 use super::live::Live;
 use super::memory::Memory;
-use super::merge::{Definition, Sink};
+use super::merge::{Definition, Sink, Solo};
 use super::properties::Properties;
 use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
@@ -39,19 +39,7 @@ pub(super) struct Session {
     /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
     /// are then nobody's business.
     lean: bool,
-    /// The start of a transaction of the strand whose records are being merged: many have one access, and those are judged whole.
-    pending: Pending,
     counts: Counts,
-}
-
-/// An event and its position.
-type At = (Event, u64);
-
-#[derive(Debug)]
-enum Pending {
-    Nothing,
-    Begin(At),
-    Access(At, At),
 }
 
 /// What the summary at exit says.
@@ -125,7 +113,6 @@ impl Session {
             complaints: Vec::new(),
             memory: Memory::default(),
             lean: false,
-            pending: Pending::Nothing,
             counts: Counts::default(),
             config,
         }
@@ -289,26 +276,6 @@ impl Session {
 }
 
 impl Session {
-    #[inline]
-    fn judge(&mut self, event: Event, position: u64) {
-        if let Some(violation) = self.checker.step(event, position, &self.live) {
-            self.report(&violation);
-        }
-    }
-
-    /// Judges what is pending.
-    #[inline]
-    fn flush(&mut self) {
-        match std::mem::replace(&mut self.pending, Pending::Nothing) {
-            Pending::Nothing => {}
-            Pending::Begin((begin, position)) => self.judge(begin, position),
-            Pending::Access((begin, at), (access, position)) => {
-                self.judge(begin, at);
-                self.judge(access, position);
-            }
-        }
-    }
-
     /// Takes an event when more is done than judging it.
     #[inline(never)]
     fn full_event(&mut self, event: Event) {
@@ -376,7 +343,6 @@ impl Sink for Session {
             return self.full_event(event);
         }
         self.counts.events += 1;
-        let position = self.counts.events;
         match event.op {
             Op::Acquire
             | Op::Release
@@ -384,46 +350,45 @@ impl Sink for Session {
             | Op::ReleaseShared
             | Op::Upgrade
             | Op::Downgrade
-                if self.live.kind(event.object()) == ObjectKind::Lock => {}
-            Op::Begin => {
-                self.flush();
-                self.counts.transactions += 1;
-                self.pending = Pending::Begin((event, position));
+                if self.live.kind(event.object()) == ObjectKind::Lock =>
+            {
+                return;
             }
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => match self.pending {
-                Pending::Begin(begin) => self.pending = Pending::Access(begin, (event, position)),
-                _ => {
-                    self.flush();
-                    self.judge(event, position);
-                }
-            },
-            Op::End => match std::mem::replace(&mut self.pending, Pending::Nothing) {
-                // A transaction of nothing but locks that do not order.
-                Pending::Begin(_) => {}
-                Pending::Access(begin, access) => {
-                    let found = self
-                        .checker
-                        .solo(begin, access, (event, position), &self.live);
-                    if let Some(violation) = found {
-                        self.report(&violation);
-                    }
-                }
-                Pending::Nothing => self.judge(event, position),
-            },
-            op => {
-                self.flush();
-                self.judge(event, position);
-                if op == Op::Value {
-                    self.lean = false;
-                    self.properties.event(&event, position, 0, &self.live);
-                }
+            Op::Begin => self.counts.transactions += 1,
+            Op::Value => {
+                self.lean = false;
+                self.properties
+                    .event(&event, self.counts.events, 0, &self.live);
             }
+            _ => {}
+        }
+        if let Some(violation) = self.checker.step(event, self.counts.events, &self.live) {
+            self.report(&violation);
         }
     }
 
     #[inline]
-    fn pause(&mut self) {
-        self.flush();
+    fn solo(&mut self, whole: Solo) {
+        if !self.lean
+            || (whole.is_locked && self.live.kind(whole.access.object()) != ObjectKind::Lock)
+        {
+            return whole.events(|event| self.event(event));
+        }
+        let (before, around) = (self.counts.events, u64::from(whole.is_locked));
+        self.counts.events += 3 + 2 * around;
+        self.counts.transactions += 1;
+        let begin = (whole.begin, before + 1);
+        let access = (whole.access, before + 2 + around);
+        let end = (
+            Event {
+                op: Op::End,
+                ..whole.begin
+            },
+            self.counts.events,
+        );
+        if let Some(violation) = self.checker.solo(begin, access, end, &self.live) {
+            self.report(&violation);
+        }
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {
