@@ -190,7 +190,10 @@ impl<T: ?Sized> ConstPtr<T> {
     ///
     /// The cell must be alive, and nobody write to it for as long as the reference lives.
     #[inline]
-    #[allow(clippy::should_implement_trait, reason = "it is unsafe, and named as loom's")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "it is unsafe, and named as loom's"
+    )]
     pub unsafe fn deref(&self) -> &T {
         // SAFETY: the caller's.
         unsafe { &*self.0 }
@@ -217,8 +220,14 @@ impl<T: ?Sized> MutPtr<T> {
     ///
     /// The cell must be alive, and nobody else touch it for as long as the reference lives.
     #[inline]
-    #[allow(clippy::should_implement_trait, reason = "it is unsafe, and named as loom's")]
-    #[allow(clippy::mut_from_ref, reason = "as loom's: the caller sees to it that there is one")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "it is unsafe, and named as loom's"
+    )]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "as loom's: the caller sees to it that there is one"
+    )]
     pub unsafe fn deref(&self) -> &mut T {
         // SAFETY: the caller's.
         unsafe { &mut *self.0 }
@@ -391,5 +400,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Tracked<T> {
 
 #[cfg(not(all(feature = "check", not(loom))))]
 const _: () = assert!(
-    size_of::<UnsafeCell<u8>>() == 1 && size_of::<Tracked<[u16; 3]>>() == 6 && align_of::<Tracked<u64>>() == align_of::<u64>()
+    size_of::<UnsafeCell<u8>>() == 1
+        && size_of::<Tracked<[u16; 3]>>() == 6
+        && align_of::<Tracked<u64>>() == align_of::<u64>()
 );

@@ -16,7 +16,10 @@ struct Account {
 
 impl Account {
     const fn new() -> Account {
-        Account { lock: Mutex::new(()), total: Tracked::new(0) }
+        Account {
+            lock: Mutex::new(()),
+            total: Tracked::new(0),
+        }
     }
 
     fn total(&self) -> u32 {
@@ -42,7 +45,9 @@ impl Account {
 fn writes(report: &Report, label: &str) -> Vec<u32> {
     let ours = |access: &&aerodrome::report::Access| {
         matches!(access.op, Op::Write | Op::ReadWrite)
-            && access.object.is_some_and(|object| report.objects[object].label() == label)
+            && access
+                .object
+                .is_some_and(|object| report.objects[object].label() == label)
     };
     let line = |access: &aerodrome::report::Access| match &access.place {
         Some(Place::Source { file, line, .. }) if file.ends_with("tests/cells.rs") => *line,
@@ -77,7 +82,10 @@ fn a_value_that_a_lock_around_nothing_guards_twice_is_reported() {
     // The lock orders, too, so the cycle may be told by it alone; one of the two is there.
     let told = outcome.violations.iter().any(|report| {
         writes(report, "`Tracked<u32>`").contains(&wrote)
-            || report.objects.iter().any(|object| object.label() == "`Mutex<()>`")
+            || report
+                .objects
+                .iter()
+                .any(|object| object.label() == "`Mutex<()>`")
     });
     assert!(told, "{:#?}", outcome.violations);
 }
@@ -183,7 +191,10 @@ fn every_method_does_what_it_says() {
     assert_eq!(value.replace(1), 8);
     assert_eq!(value.take(), 1);
     *value += 5;
-    assert_eq!((value.get(), *value.clone(), format!("{value:?}")), (5, 5, "5".to_owned()));
+    assert_eq!(
+        (value.get(), *value.clone(), format!("{value:?}")),
+        (5, 5, "5".to_owned())
+    );
     // SAFETY: alive, and only here.
     assert_eq!(unsafe { *value.as_ptr() }, 5);
     assert_eq!(value.into_inner(), 5);
@@ -195,6 +206,14 @@ fn every_method_does_what_it_says() {
     // SAFETY: only here.
     assert_eq!(unsafe { *cell.get().deref() }, 2);
     // SAFETY: only here.
-    assert_eq!(cell.get().with(|value| unsafe { *value }) + cell.get_mut().with(|value| unsafe { *value }), 4);
-    assert_eq!(cell.into_inner() + UnsafeCell::<i32>::default().into_inner() + UnsafeCell::from(1).into_inner(), 3);
+    assert_eq!(
+        cell.get().with(|value| unsafe { *value }) + cell.get_mut().with(|value| unsafe { *value }),
+        4
+    );
+    assert_eq!(
+        cell.into_inner()
+            + UnsafeCell::<i32>::default().into_inner()
+            + UnsafeCell::from(1).into_inner(),
+        3
+    );
 }

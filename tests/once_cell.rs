@@ -52,14 +52,23 @@ fn a_cell_that_was_empty_and_is_not_is_reported() {
             });
         });
     });
-    let [report] = &outcome.violations[..] else { panic!("{:#?}", outcome.violations) };
+    let [report] = &outcome.violations[..] else {
+        panic!("{:#?}", outcome.violations)
+    };
     let line = |place: &Option<Place>| match place {
         Some(Place::Source { file, line, .. }) if file.ends_with("tests/once_cell.rs") => *line,
         place => panic!("{place:?}"),
     };
-    let mut found: Vec<_> = report.accesses.iter().map(|access| (access.op, line(&access.place))).collect();
+    let mut found: Vec<_> = report
+        .accesses
+        .iter()
+        .map(|access| (access.op, line(&access.place)))
+        .collect();
     found.dedup();
-    assert_eq!(found, [(Op::Read, looked), (Op::Write, other), (Op::Read, set)]);
+    assert_eq!(
+        found,
+        [(Op::Read, looked), (Op::Write, other), (Op::Read, set)]
+    );
     assert_eq!(report.objects[0].label(), "`OnceCell<i32>`");
 }
 

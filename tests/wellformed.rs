@@ -235,5 +235,8 @@ fn a_recorded_trace_may_have_a_lock_given_back_by_another_strand() {
     let mut source = aerodrome::trace::from_reader("a.std", text.as_bytes(), None).unwrap();
     let aero = to_aero(source.as_mut()).unwrap();
     let error = admitted("a.aero", &aero).unwrap_err().to_string();
-    assert!(error.contains("expected T0 to hold L, found rel(L) by T0"), "{error}");
+    assert!(
+        error.contains("expected T0 to hold L, found rel(L) by T0"),
+        "{error}"
+    );
 }

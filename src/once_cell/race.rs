@@ -26,7 +26,11 @@ fn write<R>(object: &Object<Clock>, set: impl FnOnce() -> Result<(), R>) -> Resu
     match record::pen() {
         Some(pen) => pen.attempt(object, Location::caller(), || {
             let result = set();
-            let what = if result.is_ok() { What::ReadWrite } else { What::Read };
+            let what = if result.is_ok() {
+                What::ReadWrite
+            } else {
+                What::Read
+            };
             (result, Attempt::Did(what))
         }),
         None => set(),
@@ -123,7 +127,8 @@ impl OnceNonZeroUsize {
     #[inline]
     #[track_caller]
     pub unsafe fn get_unchecked(&self) -> NonZeroUsize {
-        self.get().expect("a cell that the caller knows to have a value")
+        self.get()
+            .expect("a cell that the caller knows to have a value")
     }
 }
 
@@ -155,7 +160,10 @@ impl<T> OnceBox<T> {
     /// As once_cell's; remembers where it was called.
     #[track_caller]
     pub fn with_value(value: Box<T>) -> Self {
-        Self { inner: ::once_cell::race::OnceBox::with_value(value), ..Self::new() }
+        Self {
+            inner: ::once_cell::race::OnceBox::with_value(value),
+            ..Self::new()
+        }
     }
 }
 

@@ -58,14 +58,18 @@ impl<T> OnceCell<T> {
     #[inline]
     #[track_caller]
     pub unsafe fn get_unchecked(&self) -> &T {
-        self.0.get().expect("a cell that the caller knows to have a value")
+        self.0
+            .get()
+            .expect("a cell that the caller knows to have a value")
     }
 
     /// As once_cell's: a write, or a read where there was a value.
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
-        self.try_insert(value).map(|_| ()).map_err(|(_, value)| value)
+        self.try_insert(value)
+            .map(|_| ())
+            .map_err(|(_, value)| value)
     }
 
     /// As once_cell's: a write, or a read where there was a value.
@@ -169,7 +173,10 @@ impl<T, F: RefUnwindSafe> RefUnwindSafe for Lazy<T, F> where OnceCell<T>: RefUnw
 
 impl<T: fmt::Debug, F> fmt::Debug for Lazy<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lazy").field("cell", &self.cell).field("init", &"..").finish()
+        f.debug_struct("Lazy")
+            .field("cell", &self.cell)
+            .field("init", &"..")
+            .finish()
     }
 }
 
@@ -183,14 +190,22 @@ impl<T, F> Lazy<T, F> {
     /// As once_cell's; remembers where it was called.
     #[track_caller]
     pub const fn new(f: F) -> Lazy<T, F> {
-        Lazy { cell: OnceCell(OnceCore::new(type_name::<Self>)), init: Mutex::new(Some(f)) }
+        Lazy {
+            cell: OnceCell(OnceCore::new(type_name::<Self>)),
+            init: Mutex::new(Some(f)),
+        }
     }
 
     /// As once_cell's. Nothing is recorded: the access is exclusive.
     #[track_caller]
     pub fn into_value(this: Lazy<T, F>) -> Result<T, F> {
-        let init = this.init.into_inner().unwrap_or_else(PoisonError::into_inner);
-        this.cell.into_inner().ok_or_else(|| init.unwrap_or_else(|| poisoned()))
+        let init = this
+            .init
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        this.cell
+            .into_inner()
+            .ok_or_else(|| init.unwrap_or_else(|| poisoned()))
     }
 }
 
@@ -199,7 +214,11 @@ impl<T, F: FnOnce() -> T> Lazy<T, F> {
     #[track_caller]
     pub fn force(this: &Lazy<T, F>) -> &T {
         this.cell.get_or_init(|| {
-            let init = this.init.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let init = this
+                .init
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             init.unwrap_or_else(|| poisoned())()
         })
     }
@@ -208,7 +227,11 @@ impl<T, F: FnOnce() -> T> Lazy<T, F> {
     #[track_caller]
     pub fn force_mut(this: &mut Lazy<T, F>) -> &mut T {
         if this.cell.get_mut().is_none() {
-            let init = this.init.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+            let init = this
+                .init
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             let value = init.unwrap_or_else(|| poisoned())();
             this.cell = OnceCell(OnceCore::with_value(type_name::<Self>, value));
         }

@@ -74,7 +74,10 @@ pub use ::parking_lot::{
     const_reentrant_mutex, const_rwlock,
 };
 
-#[cfg(all(not(all(feature = "check", not(loom))), feature = "parking_lot-arc_lock"))]
+#[cfg(all(
+    not(all(feature = "check", not(loom))),
+    feature = "parking_lot-arc_lock"
+))]
 pub use ::parking_lot::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
     ArcRwLockWriteGuard,

@@ -39,7 +39,10 @@ impl<T> OnceLock<T> {
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
-        self.0.try_insert(value).map(|_| ()).map_err(|(_, value)| value)
+        self.0
+            .try_insert(value)
+            .map(|_| ())
+            .map_err(|(_, value)| value)
     }
 
     /// As std's: a write where `f` runs, else a read.

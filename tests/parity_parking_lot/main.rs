@@ -11,7 +11,12 @@ macro_rules! cases {
         mod arc {
             include!("arc.rs");
         }
-        #[allow(clippy::all, unused_parens, missing_docs, reason = "as it is at its authors'")]
+        #[allow(
+            clippy::all,
+            unused_parens,
+            missing_docs,
+            reason = "as it is at its authors'"
+        )]
         mod upstream {
             include!("upstream.rs");
         }
