@@ -10,6 +10,8 @@ mod live;
 mod merge;
 mod properties;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
