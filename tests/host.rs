@@ -376,6 +376,90 @@ fn child_exits() {
     }
 }
 
+// Before `main`, in the destructors of thread-local variables, and during exit.
+
+/// Uses everything that a start or an end might; says whether it worked.
+fn use_everything() -> bool {
+    static MUTEX: Mutex<u64> = Mutex::new(0);
+    static ATOMIC: AtomicU64 = AtomicU64::new(0);
+    let local = RwLock::new(1);
+    atomic_block! {
+        *MUTEX.lock().unwrap() += *local.read().unwrap();
+        ATOMIC.fetch_add(1, Ordering::Relaxed);
+    }
+    let (sender, receiver) = mpsc::channel();
+    sender.send(1).unwrap();
+    receiver.recv() == Ok(1) && ATOMIC.load(Ordering::Relaxed) > 0
+}
+
+static BEFORE_MAIN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+extern "C" fn before_main() {
+    let worked = use_everything();
+    BEFORE_MAIN.store(worked, Ordering::Relaxed);
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static INITIALISER: extern "C" fn() = before_main;
+
+unsafe extern "C" {
+    fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
+}
+
+extern "C" fn after_main() {
+    println!("at exit: {}", use_everything());
+}
+
+/// Uses everything when the thread ends.
+struct AtThreadEnd(&'static str);
+
+impl Drop for AtThreadEnd {
+    fn drop(&mut self) {
+        println!("{}: {}", self.0, use_everything());
+    }
+}
+
+thread_local! {
+    static AT_END: std::cell::RefCell<Vec<AtThreadEnd>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn it_works_before_main_at_the_end_of_threads_and_during_exit() {
+    let ended = fine("child_early_and_late");
+    for place in ["spawned", "scoped", "foreign", "untouched", "at exit"] {
+        assert_eq!(
+            ended.count(&format!("{place}: true")),
+            1,
+            "{place}: {}",
+            ended.output()
+        );
+    }
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_early_and_late() {
+    assert!(BEFORE_MAIN.load(Ordering::Relaxed));
+    // SAFETY: a function that C may call.
+    unsafe { atexit(after_main) };
+    let leave = |place| AT_END.with_borrow_mut(|list| list.push(AtThreadEnd(place)));
+    thread::spawn(move || leave("spawned")).join().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || leave("scoped"));
+    });
+    let foreign = move || {
+        leave("foreign");
+        use_everything();
+    };
+    std::thread::spawn(foreign).join().unwrap();
+    // The thread's first tracked operation is in the destructor.
+    std::thread::spawn(move || leave("untouched"))
+        .join()
+        .unwrap();
+    println!("done");
+}
+
 // What nobody hears.
 
 #[test]
@@ -551,17 +635,19 @@ fn child_objects() {
     // What is on its way to the collector comes and goes.
     assert!(after < before + 8 * 1024, "{before} KiB, then {after} KiB");
 
-    // All at once.
-    let all: Vec<_> = (0..1_000_000).map(|n| Box::new(Mutex::new(n))).collect();
-    for mutex in &all {
-        *mutex.lock().unwrap() += 1;
-    }
-    let most = memory();
-    drop(all);
-    // Until the last of them was merged.
-    thread::spawn(|| ()).join().unwrap();
-    let after = memory();
-    println!("{before} KiB, {most} KiB with a million, then {after} KiB");
+    // All at once, and again: the numbers come back, and what is kept by number with them.
+    let all_at_once = || {
+        let all: Vec<_> = (0..1_000_000).map(|n| Box::new(Mutex::new(n))).collect();
+        for mutex in &all {
+            *mutex.lock().unwrap() += 1;
+        }
+        drop(all);
+        // A join waits until that was merged.
+        thread::spawn(|| ()).join().unwrap();
+        memory()
+    };
+    let (first, second) = (all_at_once(), all_at_once());
+    assert!(second < first + 8 * 1024, "{first} KiB, then {second} KiB");
     println!("done");
 }
 

@@ -12,6 +12,8 @@ mod merge;
 mod properties;
 mod prophet;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,11 +40,17 @@ impl Ended {
     }
 }
 
-/// The ignored test of this name in this binary, to be run by itself with its output shown. No setting is inherited.
+/// The ignored test of this name in this binary, to be run by itself with its output shown.
 pub(crate) fn child(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    let mut command = clean(std::env::current_exe().expect("this binary"));
     command.args(["--ignored", "--exact", "--nocapture", "--test-threads=1"]);
     command.arg(test);
+    command
+}
+
+/// A program that inherits no setting.
+pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("AERODROME") {
             command.env_remove(name);
