@@ -200,7 +200,10 @@ impl Session {
         }
         let mut news = News::default();
         for family in std::mem::take(&mut self.families).into_values() {
-            family.first.into_iter().for_each(|first| self.count_test(first));
+            family
+                .first
+                .into_iter()
+                .for_each(|first| self.count_test(first));
             let News { reports, forecasts } = family.end(&self.live);
             news.reports.extend(reports);
             news.forecasts.extend(forecasts);
@@ -366,6 +369,7 @@ impl Sink for Session {
     }
 
     fn panicked(&mut self, strand: u32) {
-        self.memory.left_by_panic(StrandId(strand), self.counts.events);
+        self.memory
+            .left_by_panic(StrandId(strand), self.counts.events);
     }
 }
