@@ -40,9 +40,9 @@
 //! });
 //! ```
 //!
-//! A test that looks for the wrong balance finds it on one run in ten thousand. aerodrome does not look for the wrong balance. It records which transaction touched
-//! what in which order, and asks whether *any* order of the transactions, one after the other, gives the same result. If there is none, the block that is
-//! marked [`#[atomic]`](macro@atomic) was not: whatever the values were, and whether or not anything else went wrong.
+//! A test that asserts on the balance fails only where the amounts make it come out wrong: had Bob taken 40, all would look well. aerodrome does not look at values. It
+//! records which transaction touched what in which order, and asks whether *any* order of the transactions, one after the other, explains that. If there
+//! is none, the block that is marked [`#[atomic]`](macro@atomic) was not.
 //!
 //! What it says is this; it is the output of `cargo run --example bank --features check`:
 //!
