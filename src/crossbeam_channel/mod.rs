@@ -43,7 +43,7 @@
 //!
 //! # Left out
 //!
-//! The hidden parts behind crossbeam's own macros (`internal`, `crossbeam_channel_internal!`). With `check`, the macros explain a mistake in an arm
+//! The hidden module behind crossbeam's own macros (`internal`). With `check`, the macros explain a mistake in an arm
 //! in fewer ways, and take more than 32 arms.
 
 #[cfg(feature = "check")]
@@ -67,10 +67,16 @@ pub use self::{
     select::{Select, SelectedOperation},
 };
 #[cfg(feature = "check")]
+#[doc(hidden)]
+pub use crate::__crossbeam_channel_internal as crossbeam_channel_internal;
+#[cfg(feature = "check")]
 #[doc(inline)]
 pub use crate::{
     __crossbeam_channel_select as select, __crossbeam_channel_select_biased as select_biased,
 };
+#[cfg(not(feature = "check"))]
+#[doc(hidden)]
+pub use ::crossbeam_channel::crossbeam_channel_internal;
 
 // crossbeam's own in either build.
 pub use ::crossbeam_channel::{

@@ -277,10 +277,11 @@ impl SelectedOperation<'_> {
     /// If another operation was selected.
     #[track_caller]
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
+        let site = Location::caller();
         match &r.flavor {
             Flavor::Strands(_, inner) => {
                 let received = untracked(|| self.0.recv(inner));
-                received.map(|envelope| envelope.open(quiet_pen(), Location::caller()))
+                received.map(|envelope| envelope.open(quiet_pen(), site))
             }
             Flavor::Time(inner) => self.0.recv(inner),
         }

@@ -28,7 +28,10 @@
 #[macro_export]
 macro_rules! __crossbeam_channel_select {
     ($($arms:tt)*) => {
-        $crate::__crossbeam_channel_arms!(@start new ($($arms)*))
+        {
+            const _IS_BIASED: bool = false;
+            $crate::__crossbeam_channel_internal!($($arms)*)
+        }
     };
 }
 
@@ -51,61 +54,62 @@ macro_rules! __crossbeam_channel_select {
 #[macro_export]
 macro_rules! __crossbeam_channel_select_biased {
     ($($arms:tt)*) => {
-        $crate::__crossbeam_channel_arms!(@start new_biased ($($arms)*))
+        {
+            const _IS_BIASED: bool = true;
+            $crate::__crossbeam_channel_internal!($($arms)*)
+        }
     };
 }
 
+/// As crossbeam's, which is hidden, too: what the macros have in common. `_IS_BIASED` is in scope.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __crossbeam_channel_arms {
-    (@start $new:ident ()) => {
-        compile_error!("empty `select!` block")
-    };
-    (@start $new:ident $arms:tt) => {
-        $crate::__crossbeam_channel_arms!(@list $new $arms ())
-    };
-
+macro_rules! __crossbeam_channel_internal {
     // All arms are in form.
-    (@list $new:ident () $arms:tt) => {{
+    (@list () $arms:tt) => {{
         #[allow(unused_mut)]
-        let mut _select = $crate::crossbeam_channel::Select::$new();
-        $crate::__crossbeam_channel_arms!(@add _select $arms () ())
+        let mut _select = if _IS_BIASED {
+            $crate::crossbeam_channel::Select::new_biased()
+        } else {
+            $crate::crossbeam_channel::Select::new()
+        };
+        $crate::__crossbeam_channel_internal!(@add _select $arms () ())
     }};
-    (@list $new:ident (default => $($rest:tt)*) $arms:tt) => {
-        $crate::__crossbeam_channel_arms!(@list $new (default() => $($rest)*) $arms)
+    (@list (default => $($rest:tt)*) $arms:tt) => {
+        $crate::__crossbeam_channel_internal!(@list (default() => $($rest)*) $arms)
     };
-    (@list $new:ident
+    (@list
         ($case:ident ($($args:tt)*) $(-> $result:pat)? => { $($body:tt)* }, $($rest:tt)*)
         ($($arms:tt)*)
     ) => {
-        $crate::__crossbeam_channel_arms!(@list $new ($($rest)*)
+        $crate::__crossbeam_channel_internal!(@list ($($rest)*)
             ($($arms)* $case ($($args)*) $(-> $result)? => { $($body)* },))
     };
-    (@list $new:ident
+    (@list
         ($case:ident ($($args:tt)*) $(-> $result:pat)? => $body:expr, $($rest:tt)*)
         ($($arms:tt)*)
     ) => {
-        $crate::__crossbeam_channel_arms!(@list $new ($($rest)*)
+        $crate::__crossbeam_channel_internal!(@list ($($rest)*)
             ($($arms)* $case ($($args)*) $(-> $result)? => { $body },))
     };
     // A block needs no comma.
-    (@list $new:ident
+    (@list
         ($case:ident ($($args:tt)*) $(-> $result:pat)? => { $($body:tt)* } $($rest:tt)*)
         ($($arms:tt)*)
     ) => {
-        $crate::__crossbeam_channel_arms!(@list $new ($($rest)*)
+        $crate::__crossbeam_channel_internal!(@list ($($rest)*)
             ($($arms)* $case ($($args)*) $(-> $result)? => { $($body)* },))
     };
     // Nor does the last arm.
-    (@list $new:ident
+    (@list
         ($case:ident ($($args:tt)*) $(-> $result:pat)? => $body:expr)
         ($($arms:tt)*)
     ) => {
-        $crate::__crossbeam_channel_arms!(@list $new ()
+        $crate::__crossbeam_channel_internal!(@list ()
             ($($arms)* $case ($($args)*) $(-> $result)? => { $body },))
     };
-    (@list $new:ident ($($rest:tt)*) $arms:tt) => {
-        $crate::__crossbeam_channel_arms!(@wrong $($rest)*)
+    (@list ($($rest:tt)*) $arms:tt) => {
+        $crate::__crossbeam_channel_internal!(@wrong $($rest)*)
     };
 
     (@add $select:ident
@@ -117,7 +121,7 @@ macro_rules! __crossbeam_channel_arms {
             ref _receiver => {
                 let _receiver: &$crate::crossbeam_channel::Receiver<_> = _receiver;
                 let _index = $select.recv(_receiver);
-                $crate::__crossbeam_channel_arms!(@add $select ($($rest)*) $default
+                $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
                     ($($cases)* [_index recv(_receiver) $result => $body]))
             }
         }
@@ -131,16 +135,16 @@ macro_rules! __crossbeam_channel_arms {
             ref _sender => {
                 let _sender: &$crate::crossbeam_channel::Sender<_> = _sender;
                 let _index = $select.send(_sender);
-                $crate::__crossbeam_channel_arms!(@add $select ($($rest)*) $default
+                $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
                     ($($cases)* [_index send(_sender, $message) $result => $body]))
             }
         }
     };
     (@add $select:ident (default() => $body:tt, $($rest:tt)*) () $cases:tt) => {
-        $crate::__crossbeam_channel_arms!(@add $select ($($rest)*) (try_select() => $body) $cases)
+        $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) (try_select() => $body) $cases)
     };
     (@add $select:ident (default($timeout:expr $(,)?) => $body:tt, $($rest:tt)*) () $cases:tt) => {
-        $crate::__crossbeam_channel_arms!(@add $select ($($rest)*)
+        $crate::__crossbeam_channel_internal!(@add $select ($($rest)*)
             (select_timeout($timeout) => $body) $cases)
     };
     (@add $select:ident (default $($rest:tt)*) ($($default:tt)+) $cases:tt) => {
@@ -148,22 +152,22 @@ macro_rules! __crossbeam_channel_arms {
     };
     (@add $select:ident () () $cases:tt) => {{
         let _operation = $select.select();
-        $crate::__crossbeam_channel_arms!(@run $select _operation $cases)
+        $crate::__crossbeam_channel_internal!(@run $select _operation $cases)
     }};
-    (@add $select:ident () ($method:ident($($timeout:expr)?) => $body:tt) $cases:tt) => {
-        match $select.$method($($timeout)?) {
-            ::std::result::Result::Ok(_operation) => {
-                $crate::__crossbeam_channel_arms!(@run $select _operation $cases)
-            }
-            ::std::result::Result::Err(_) => {
-                // Early, so that the arm can do with the channels what it likes.
-                ::std::mem::drop($select);
-                $body
-            }
+    (@add $select:ident () ($method:ident($($timeout:expr)?) => $body:tt) $cases:tt) => {{
+        // Either way what was selected is moved as a whole and the selection dropped, so that an arm can do with the channels what it likes.
+        let _selected = $select.$method($($timeout)?);
+        if _selected.is_ok() {
+            let _operation = _selected.unwrap();
+            $crate::__crossbeam_channel_internal!(@run $select _operation $cases)
+        } else {
+            ::std::mem::drop(_selected);
+            ::std::mem::drop($select);
+            $body
         }
-    };
+    }};
     (@add $select:ident ($($rest:tt)*) $default:tt $cases:tt) => {
-        $crate::__crossbeam_channel_arms!(@wrong $($rest)*)
+        $crate::__crossbeam_channel_internal!(@wrong $($rest)*)
     };
 
     (@run $select:ident $operation:ident
@@ -186,5 +190,12 @@ macro_rules! __crossbeam_channel_arms {
             stringify!($($rest)*),
             "`",
         ))
+    };
+
+    () => {
+        compile_error!("empty `select!` block")
+    };
+    ($($arms:tt)*) => {
+        $crate::__crossbeam_channel_internal!(@list ($($arms)*) ())
     };
 }

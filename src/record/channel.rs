@@ -49,27 +49,17 @@ impl Receipt {
 }
 
 impl<T> Envelope<T> {
-    /// Records the send of a message.
-    fn send(pen: Pen, payload: T, site: &'static Location<'static>) -> Self {
-        let number = pen.send(site);
+    fn new(number: u32, payload: T) -> Self {
+        let receipt = None;
         Self {
-            stamp: Stamp {
-                number,
-                receipt: None,
-            },
+            stamp: Stamp { number, receipt },
             payload,
         }
     }
 
     /// An envelope whose send is not recorded.
     pub(crate) fn unstamped(payload: T) -> Self {
-        Self {
-            stamp: Stamp {
-                number: 0,
-                receipt: None,
-            },
-            payload,
-        }
+        Self::new(0, payload)
     }
 
     /// Asks the receiver for an answer.
@@ -88,7 +78,9 @@ impl<T> Envelope<T> {
                 pen.receive(number, site);
             }
             if let Some(receipt) = stamp.receipt.take() {
-                receipt.0.store(pen.send(site), Ordering::Release);
+                let answer = pen.message();
+                pen.send(answer, site);
+                receipt.0.store(answer, Ordering::Release);
                 untracked(|| drop(receipt));
             }
         }
@@ -140,6 +132,9 @@ impl Deref for Channel {
     }
 }
 
+// A message's send is recorded after the update: outside of a block each is a transaction of its own, and whoever found nothing before the update comes before the
+// message's receipt as well. Whether or not the channel takes the message, so that its loss has a send.
+//
 // The real operations run untracked: they may allocate, and what an allocator does in the middle of an operation has no room in its record.
 
 impl Channel {
@@ -170,9 +165,12 @@ impl Channel {
         payload: T,
         send: impl FnOnce(Envelope<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut envelope = Envelope::send(pen, payload, site);
+        let number = pen.message();
+        let mut envelope = Envelope::new(number, payload);
         let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
-        self.put(pen, site, || send(envelope))?;
+        let sent = self.put(pen, site, || send(envelope));
+        pen.send(number, site);
+        sent?;
         if let Some(receipt) = receipt {
             pen.split();
             receipt.take(pen, site);
@@ -190,16 +188,21 @@ impl Channel {
         try_send: impl FnOnce(Envelope<T>) -> Result<(), TrySendError<Envelope<T>>>,
         wait: impl FnOnce(Envelope<T>) -> Result<(), SendTimeoutError<Envelope<T>>>,
     ) -> Result<(), SendTimeoutError<Envelope<T>>> {
-        let mut envelope = Envelope::send(pen, payload, site);
+        let number = pen.message();
+        let mut envelope = Envelope::new(number, payload);
         let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
-        match self.put(pen, site, || try_send(envelope)) {
+        let sent = self.put(pen, site, || try_send(envelope));
+        if let Err(TrySendError::Full(_)) = sent {
+            pen.atomic(self, site, || ((), What::UpdateSend));
+        }
+        pen.send(number, site);
+        match sent {
             Ok(()) => {
                 if receipt.is_some() {
                     pen.split();
                 }
             }
             Err(TrySendError::Full(envelope)) => {
-                pen.atomic(self, site, || ((), What::UpdateSend));
                 pen.split();
                 untracked(|| wait(envelope))?;
             }

@@ -753,11 +753,14 @@ impl Pen {
 
     // Messages.
 
-    /// Sends a message: its number, which travels with it.
-    pub(crate) fn send(self, site: &'static Location<'static>) -> u32 {
-        let id = self.0.ids.draw();
-        self.push(What::Send, id, 0, code::site(site));
-        id
+    /// The number of a message to be sent, which travels with it.
+    pub(crate) fn message(self) -> u32 {
+        self.0.ids.draw()
+    }
+
+    /// A message was sent. It may have been received already: what counts as its sending is the last record before this one.
+    pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
+        self.push(What::Send, message, 0, code::site(site));
     }
 
     /// A message was received.
