@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::config::{Config, Mode};
-use super::session::Counts;
+use super::config::{Config, Mode, Predict};
+use super::session::{Counts, News, test_of};
 use crate::mark;
+use crate::predict::Forecast;
 use crate::record;
 use crate::report::source::Workspace;
 use crate::report::{Report, json, text};
@@ -69,23 +70,34 @@ fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     reports
 }
 
-/// Tells violations as the settings demand.
+/// Tells violations and predictions as the settings demand.
 ///
 /// # Panics
 ///
-/// With the reports, in [`Mode::Panic`].
+/// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
-pub(super) fn tell(reports: Vec<Report>, config: &Config) {
-    let reports = publish(reports, config);
-    if reports.is_empty() {
-        return;
-    }
+pub(super) fn tell(news: News, config: &Config) {
+    let reports = publish(news.reports, config);
+    let mut reasons = Vec::new();
     match config.mode {
-        Mode::Panic => {
-            let text: Vec<_> = reports.iter().map(render).collect();
-            panic!("atomicity violation\n\n{}", text.join("\n\n"));
-        }
+        Mode::Panic => reasons.extend(reports.iter().map(render)),
         Mode::Log | Mode::Off => reports.iter().for_each(log),
+    }
+    for forecast in news.forecasts {
+        match config.predict {
+            Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
+                reasons.push(forecast.to_string());
+            }
+            _ => eprintln!("{forecast}"),
+        }
+    }
+    if !reasons.is_empty() {
+        let what = if reports.is_empty() {
+            "predicted atomicity violation"
+        } else {
+            "atomicity violation"
+        };
+        panic!("{what}\n\n{}", reasons.join("\n\n"));
     }
 }
 
@@ -103,20 +115,24 @@ fn log(report: &Report) {
 }
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
-pub(super) fn tell_at_exit(reports: Vec<Report>, config: &Config) -> bool {
-    let reports = publish(reports, config);
+pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
+    let reports = publish(news.reports, config);
+    let print = |text: &str| drop(writeln!(std::io::stderr(), "{text}"));
     for report in &reports {
         match config.mode {
             Mode::Log => log(report),
-            Mode::Panic | Mode::Off => {
-                let _ = writeln!(std::io::stderr(), "{}", render(report));
-            }
+            Mode::Panic | Mode::Off => print(&render(report)),
         }
     }
-    !reports.is_empty() && config.mode == Mode::Panic
+    let mut failed = !reports.is_empty();
+    for forecast in news.forecasts {
+        print(&forecast.to_string());
+        failed |= config.predict == Predict::Deny && forecast.fails();
+    }
+    failed && config.mode == Mode::Panic
 }
 
-/// One line about the run, and one about each block that was entered and in which nothing was tracked.
+/// One line about the run where anything was tracked, and one about each block that ran and in which nothing was.
 pub(super) fn summarize(counts: &Counts, config: &Config) {
     for block in mark::untracked_blocks() {
         let (name, file, line) = (block.name(), block.file, block.line);
@@ -124,27 +140,28 @@ pub(super) fn summarize(counts: &Counts, config: &Config) {
             "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
         ));
     }
-    let mut line = format!(
-        "{} {}, {} events, {} transactions, {} {}",
-        counts.families,
-        if counts.families == 1 {
-            "test"
-        } else {
-            "tests"
-        },
-        short(counts.events),
-        short(counts.transactions),
-        counts.violations,
-        if counts.violations == 1 {
-            "violation"
-        } else {
-            "violations"
-        },
-    );
+    if counts.events > 0 {
+        say(&summary(counts, config));
+    }
+}
+
+fn summary(counts: &Counts, config: &Config) -> String {
+    let several = |count: u64, what| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{} {what}{plural}", short(count))
+    };
+    // A program that is no test has none to speak of.
+    let tests = (counts.tests > 0).then(|| several(counts.tests, "test"));
+    let rest = [
+        several(counts.events, "event"),
+        several(counts.transactions, "transaction"),
+        several(counts.violations, "violation"),
+    ];
+    let mut line = tests.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
     if let Some(path) = config.report.as_ref().filter(|_| counts.violations > 0) {
         line += &format!(" (report: {})", path.display());
     }
-    say(&line);
+    line
 }
 
 /// A number as people read it: `3,480`, `1.2M`.
@@ -164,6 +181,8 @@ pub struct Outcome<R> {
     pub value: R,
     /// The violations, in the order in which they were found.
     pub violations: Vec<Report>,
+    /// What other schedules would show, where [`Config::predict`] is on and there is anything.
+    pub forecast: Option<Forecast>,
 }
 
 impl<R> Outcome<R> {
@@ -207,12 +226,20 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let result = catch_unwind(AssertUnwindSafe(f));
     super::settle();
     drop(regroup);
-    let violations =
-        record::untracked(|| super::with(|collector| collector.session.take_collected(family)));
+    let News {
+        mut reports,
+        forecasts,
+    } = record::untracked(|| super::with(|collector| collector.session.take_collected(family)))
+        .unwrap_or_default();
+    let test = std::thread::current().name().and_then(test_of);
+    reports
+        .iter_mut()
+        .for_each(|report| report.test.clone_from(&test));
     match result {
         Ok(value) => Outcome {
             value,
-            violations: violations.unwrap_or_default(),
+            violations: reports,
+            forecast: forecasts.into_iter().next(),
         },
         Err(payload) => std::panic::resume_unwind(payload),
     }
@@ -222,14 +249,54 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
 #[track_caller]
 pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
     for _ in 0..runs {
-        let Outcome { value, violations } = check(body);
+        let outcome = check(body);
+        let news = News {
+            reports: outcome.violations,
+            forecasts: outcome.forecast.into_iter().collect(),
+        };
         let untracked = record::Untracked::new();
-        tell(violations, &super::config());
+        tell(news, &super::config());
         drop(untracked);
-        let code = value.report();
+        let code = outcome.value.report();
         if code != ExitCode::SUCCESS {
             return code;
         }
     }
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Counts, summary};
+
+    #[test]
+    fn the_summary_reads_as_a_sentence() {
+        let counts = |tests, events, transactions, violations| Counts {
+            tests,
+            events,
+            transactions,
+            violations,
+        };
+        let silent = Config::default();
+        let written = Config::default().report("target/aerodrome/report.json");
+        for (counts, config, line) in [
+            (
+                counts(12, 1_234_567, 3_480, 1),
+                &written,
+                "12 tests, 1.2M events, 3,480 transactions, 1 violation (report: target/aerodrome/report.json)",
+            ),
+            (
+                counts(1, 1, 0, 0),
+                &written,
+                "1 test, 1 event, 0 transactions, 0 violations",
+            ),
+            (
+                counts(0, 999_999, 1, 2),
+                &silent,
+                "999,999 events, 1 transaction, 2 violations",
+            ),
+        ] {
+            assert_eq!(summary(&counts, config), line);
+        }
+    }
 }

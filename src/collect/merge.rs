@@ -22,6 +22,45 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
+    /// A whole transaction; the same as its events one by one.
+    fn solo(&mut self, whole: Solo);
+    /// The strand's next event has this stack.
+    fn stack(&mut self, strand: u32, stack: u32);
+    /// The strand's transaction ends next, by a panic.
+    fn panicked(&mut self, strand: u32);
+}
+
+/// A transaction of one access, perhaps in one critical section of the object's own lock. Many are, and those are judged whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Solo {
+    pub(super) begin: Event,
+    pub(super) access: Event,
+    /// Whether an acquire and a release are around the access, both at `lock_site`.
+    pub(super) is_locked: bool,
+    lock_site: SiteId,
+}
+
+impl Solo {
+    /// Its events, in order.
+    pub(super) fn events(self, mut event: impl FnMut(Event)) {
+        let lock = |op| Event {
+            op,
+            site: self.lock_site,
+            ..self.access
+        };
+        event(self.begin);
+        if self.is_locked {
+            event(lock(Op::Acquire));
+        }
+        event(self.access);
+        if self.is_locked {
+            event(lock(Op::Release));
+        }
+        event(Event {
+            op: Op::End,
+            ..self.begin
+        });
+    }
 }
 
 /// What a record says of a new object.
@@ -165,6 +204,15 @@ impl Merge {
             while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
+                if record.what == What::Begin && end - at >= 3 {
+                    // SAFETY: as above.
+                    let (access, last) = unsafe { (current.read(at + 1), current.read(at + 2)) };
+                    if let Some(whole) = self.solo(StrandId(id), &record, &access, &last) {
+                        (at, left) = (at + 3, left - 3);
+                        sink.solo(whole);
+                        continue;
+                    }
+                }
                 if !self.is_ready(&record) {
                     if record.what != What::Retire {
                         break 'chunks;
@@ -191,6 +239,48 @@ impl Merge {
         let reader = &mut self.readers[index];
         (reader.chunk, reader.index) = (chunk, at);
         TURN - left
+    }
+
+    /// The transaction that three records in a row are, if they are one and the access is next on its object.
+    #[inline]
+    fn solo(
+        &mut self,
+        strand: StrandId,
+        begin: &Record,
+        access: &Record,
+        last: &Record,
+    ) -> Option<Solo> {
+        // An object that is to retire may be waiting for this access: that is looked after where records are taken one by one.
+        if last.what != What::End || last.ticket != 0 || !self.retiring.is_empty() {
+            return None;
+        }
+        let (op, is_locked) = match access.what {
+            What::SectionRead => (Op::Read, true),
+            What::SectionWrite => (Op::Write, true),
+            What::SectionReadWrite => (Op::ReadWrite, true),
+            What::Read => (Op::Read, false),
+            What::Write => (Op::Write, false),
+            What::ReadWrite => (Op::ReadWrite, false),
+            What::UpdateAdd => (Op::Update(Update::Add), false),
+            _ => return None,
+        };
+        let next = self.next(access.target);
+        if *next != u64::from(access.ticket) {
+            return None;
+        }
+        *next = (*next + 1) & u64::from(u32::MAX);
+        let event = |target, site, op| Event {
+            strand,
+            target,
+            site: SiteId(site),
+            op,
+        };
+        Some(Solo {
+            begin: event(begin.target, begin.site, Op::Begin),
+            access: event(access.target, access.second_site(), op),
+            is_locked,
+            lock_site: SiteId(access.site),
+        })
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
@@ -226,7 +316,7 @@ impl Merge {
         use What::*;
         match record.what {
             Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
-            | GuardWrite => true,
+            | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target as usize)
@@ -252,7 +342,18 @@ impl Merge {
         let site = record.site;
         match record.what {
             Begin => event(Op::Begin, site),
-            End => event(Op::End, site),
+            End => {
+                if record.ticket != 0 {
+                    sink.panicked(strand.0);
+                }
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::End,
+                });
+            }
+            Stack => sink.stack(strand.0, target),
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {

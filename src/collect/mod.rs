@@ -7,8 +7,10 @@
 mod config;
 mod deliver;
 mod live;
+mod memory;
 mod merge;
 mod properties;
+mod prophet;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -267,8 +269,8 @@ pub(crate) fn deliver(family: u32) {
             collector.session.config.clone(),
         )
     });
-    if let Some((reports, config)) = told {
-        deliver::tell(reports, &config);
+    if let Some((news, config)) = told {
+        deliver::tell(news, &config);
     }
 }
 
@@ -301,7 +303,7 @@ fn finish() -> bool {
         return false;
     };
     let failed = deliver::tell_at_exit(unheard, &config);
-    if !config.quiet && counts.events > 0 {
+    if !config.quiet {
         deliver::summarize(&counts, &config);
     }
     failed

@@ -6,16 +6,19 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use super::config::Config;
+use super::config::{Config, Predict};
 use super::live::Live;
-use super::merge::{Definition, Sink};
+use super::memory::Memory;
+use super::merge::{Definition, Sink, Solo};
 use super::properties::Properties;
+use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
 use crate::lattice::Property;
-use crate::record::Strand;
+use crate::predict::Forecast;
+use crate::record::{Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
-use crate::trace::{AeroWriter, Event, Names, Op, StrandId};
+use crate::trace::{AeroWriter, Event, Names, ObjectKind, Op, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -32,6 +35,10 @@ pub(super) struct Session {
     alarms: Vec<u32>,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
+    memory: Memory,
+    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
+    /// are then nobody's business.
+    lean: bool,
     counts: Counts,
 }
 
@@ -40,7 +47,8 @@ pub(super) struct Session {
 pub(super) struct Counts {
     pub(super) events: u64,
     pub(super) transactions: u64,
-    pub(super) families: u64,
+    /// Families whose first strand has a name that is not `main`, which is to say tests: a harness runs each on a thread of its name.
+    pub(super) tests: u64,
     pub(super) violations: u64,
 }
 
@@ -52,10 +60,46 @@ struct Family {
     reports: Vec<Report>,
     /// The family's violations are asked for by [`check`](crate::check()), not told.
     collecting: bool,
+    /// Where predictions are wanted.
+    prophet: Option<Prophet>,
+}
+
+/// What a family has to tell.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    pub(super) reports: Vec<Report>,
+    pub(super) forecasts: Vec<Forecast>,
+}
+
+/// The test that runs on a thread of this name, which a harness gives it; `main` and threads without a name run none.
+pub(super) fn test_of(name: &str) -> Option<String> {
+    (!matches!(name, "" | "main")).then(|| name.to_owned())
+}
+
+impl Family {
+    /// Says in the reports which test they belong to. The first strand's name is known when it has begun a block, or joined another one, at the
+    /// latest; a report may have been made before.
+    fn name_test(&mut self, names: &Live) {
+        if let Some(first) = self.first {
+            for report in &mut self.reports {
+                report.test = test_of(&names.strand(StrandId(first)).name);
+            }
+        }
+    }
+
+    fn end(mut self, names: &Live) -> News {
+        self.name_test(names);
+        let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
+        News {
+            reports: self.reports,
+            forecasts: forecast.into_iter().collect(),
+        }
+    }
 }
 
 impl Session {
     pub(super) fn new(config: Config) -> Self {
+        stacks::want(config.backtrace);
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics),
@@ -67,6 +111,8 @@ impl Session {
             families: HashMap::new(),
             alarms: Vec::new(),
             complaints: Vec::new(),
+            memory: Memory::default(),
+            lean: false,
             counts: Counts::default(),
             config,
         }
@@ -78,6 +124,9 @@ impl Session {
         self.config = fresh.config;
         self.checker = fresh.checker;
         self.window = fresh.window;
+        for (strand, &family) in (0..).zip(&self.family_of) {
+            self.checker.set_scope(StrandId(strand), family);
+        }
     }
 
     /// Whether an event was taken already, so that the settings cannot change any more.
@@ -103,23 +152,34 @@ impl Session {
     }
 
     /// What a family has to tell.
-    pub(super) fn take(&mut self, family: u32) -> Vec<Report> {
+    pub(super) fn take(&mut self, family: u32) -> News {
         match self.families.get_mut(&family) {
-            Some(family) if !family.collecting => std::mem::take(&mut family.reports),
-            _ => Vec::new(),
+            Some(family) if !family.collecting => {
+                family.name_test(&self.live);
+                let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
+                News {
+                    reports: std::mem::take(&mut family.reports),
+                    forecasts: prophet
+                        .and_then(|prophet| prophet.foretell(&self.live))
+                        .into_iter()
+                        .collect(),
+                }
+            }
+            _ => News::default(),
         }
     }
 
     /// What a family was asked for.
-    pub(super) fn take_collected(&mut self, family: u32) -> Vec<Report> {
+    pub(super) fn take_collected(&mut self, family: u32) -> News {
         self.checker.forget_scope(family);
         self.families
             .remove(&family)
-            .map_or_else(Vec::new, |family| family.reports)
+            .map_or_else(News::default, |family| family.end(&self.live))
     }
 
     /// Checks a property on what the family does from here on; the number it is known by.
     pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
+        self.lean = false;
         self.properties.declare(property, family, &self.live)
     }
 
@@ -133,7 +193,7 @@ impl Session {
     }
 
     /// There are no more events: what nobody has heard.
-    pub(super) fn finish(&mut self) -> Vec<Report> {
+    pub(super) fn finish(&mut self) -> News {
         while let Some(violation) = self.checker.finish() {
             self.report(&violation);
         }
@@ -146,10 +206,23 @@ impl Session {
                 "the trace could not be written to its end: {error}"
             ));
         }
-        self.families
-            .drain()
-            .flat_map(|(_, family)| family.reports)
-            .collect()
+        let mut news = News::default();
+        for family in std::mem::take(&mut self.families).into_values() {
+            family
+                .first
+                .into_iter()
+                .for_each(|first| self.count_test(first));
+            let News { reports, forecasts } = family.end(&self.live);
+            news.reports.extend(reports);
+            news.forecasts.extend(forecasts);
+        }
+        news
+    }
+
+    /// A family's first strand is through.
+    fn count_test(&mut self, first: u32) {
+        let test = test_of(&self.live.strand(StrandId(first)).name);
+        self.counts.tests += u64::from(test.is_some());
     }
 
     #[cold]
@@ -164,12 +237,10 @@ impl Session {
         });
         let number = self.family_of.get(strand.0 as usize).copied().unwrap_or(0);
         let family = self.families.entry(number).or_default();
-        let test = family
-            .first
-            .map(|first| self.live.strand(StrandId(first)).name);
         let extras = Extras {
-            test,
             window: self.window.as_ref(),
+            backtraces: self.memory.backtraces(violation),
+            panicked: self.memory.panicked(violation),
             ..Extras::default()
         };
         family
@@ -204,6 +275,52 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Takes an event when more is done than judging it.
+    #[inline(never)]
+    fn full_event(&mut self, event: Event) {
+        if self.counts.events == 0 {
+            self.open_trace();
+            let config = &self.config;
+            self.lean = config.semantics == Semantics::Rust
+                && self.trace.is_none()
+                && self.window.is_none()
+                && config.predict == Predict::Off
+                && !config.backtrace
+                && self.properties.are_idle();
+        }
+        self.counts.events += 1;
+        let position = self.counts.events;
+        self.counts.transactions += u64::from(event.op == Op::Begin);
+        self.memory.event(event.strand, position);
+        if let Some(trace) = &mut self.trace
+            && let Err(error) = trace.event_with(&event, &self.live)
+        {
+            self.trace_failed(&error);
+        }
+        if let Some(window) = &mut self.window {
+            window.push(event, position);
+        }
+        let family = self
+            .family_of
+            .get(event.strand.0 as usize)
+            .copied()
+            .unwrap_or(0);
+        if self.config.predict != Predict::Off {
+            let semantics = self.config.semantics;
+            let prophet = &mut self.families.entry(family).or_default().prophet;
+            prophet
+                .get_or_insert_with(|| Prophet::new(semantics))
+                .step(event, position, &self.live);
+        }
+        if self.properties.event(&event, position, family, &self.live)
+            && let Some(violation) = self.checker.step(event, position, &self.live)
+        {
+            self.report(&violation);
+        }
+    }
+}
+
 /// A new file, named after the program and the process.
 fn create_trace(directory: &Path) -> std::io::Result<File> {
     std::fs::create_dir_all(directory)?;
@@ -222,29 +339,54 @@ fn create_trace(directory: &Path) -> std::io::Result<File> {
 impl Sink for Session {
     #[inline]
     fn event(&mut self, event: Event) {
-        if self.counts.events == 0 {
-            self.open_trace();
+        if !self.lean {
+            return self.full_event(event);
         }
         self.counts.events += 1;
-        let position = self.counts.events;
-        self.counts.transactions += u64::from(event.op == Op::Begin);
-        if let Some(trace) = &mut self.trace
-            && let Err(error) = trace.event_with(&event, &self.live)
-        {
-            self.trace_failed(&error);
+        match event.op {
+            Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
+                if self.live.kind(event.object()) == ObjectKind::Lock =>
+            {
+                return;
+            }
+            Op::Begin => self.counts.transactions += 1,
+            Op::Value => {
+                self.lean = false;
+                self.properties
+                    .event(&event, self.counts.events, 0, &self.live);
+            }
+            _ => {}
         }
-        if let Some(window) = &mut self.window {
-            window.push(event, position);
+        if let Some(violation) = self.checker.step(event, self.counts.events, &self.live) {
+            self.report(&violation);
         }
-        let family = self
-            .family_of
-            .get(event.strand.0 as usize)
-            .copied()
-            .unwrap_or(0);
-        self.checker.enter_scope(family);
-        if self.properties.event(&event, position, family, &self.live)
-            && let Some(violation) = self.checker.step(event, position, &self.live)
+    }
+
+    #[inline]
+    fn solo(&mut self, whole: Solo) {
+        if !self.lean
+            || (whole.is_locked && self.live.kind(whole.access.object()) != ObjectKind::Lock)
         {
+            return whole.events(|event| self.event(event));
+        }
+        let (before, around) = (self.counts.events, u64::from(whole.is_locked));
+        self.counts.events += 3 + 2 * around;
+        self.counts.transactions += 1;
+        let begin = (whole.begin, before + 1);
+        let access = (whole.access, before + 2 + around);
+        let end = (
+            Event {
+                op: Op::End,
+                ..whole.begin
+            },
+            self.counts.events,
+        );
+        if let Some(violation) = self.checker.solo(begin, access, end, &self.live) {
             self.report(&violation);
         }
     }
@@ -255,7 +397,6 @@ impl Sink for Session {
         // SAFETY: a strand lives until its exit was merged.
         if !unsafe { strand.as_ref() }.forked {
             self.families.entry(family).or_default().first = Some(id);
-            self.counts.families += 1;
         }
     }
 
@@ -265,11 +406,13 @@ impl Sink for Session {
         if let Some(family) = self.families.get_mut(&number)
             && family.first == Some(id)
         {
+            family.name_test(&self.live);
             family.first = None;
-            if family.reports.is_empty() && !family.collecting {
+            if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
                 self.families.remove(&number);
                 self.checker.forget_scope(number);
             }
+            self.count_test(id);
         }
     }
 
@@ -279,6 +422,7 @@ impl Sink for Session {
             self.family_of.resize(at + 1, 0);
         }
         self.family_of[at] = family;
+        self.checker.set_scope(StrandId(strand), family);
     }
 
     fn object(&mut self, id: u32, definition: Definition) {
@@ -287,5 +431,15 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
+    }
+
+    fn stack(&mut self, strand: u32, stack: u32) {
+        self.memory.stack(StrandId(strand), stack);
+    }
+
+    fn panicked(&mut self, strand: u32) {
+        if let Some(begin) = self.checker.open_since(StrandId(strand)) {
+            self.memory.left_by_panic(StrandId(strand), begin);
+        }
     }
 }

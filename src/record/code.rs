@@ -22,7 +22,7 @@ fn encode_aligned(address: usize) -> u32 {
     let offset = address
         .wrapping_sub(&raw const BASE as usize)
         .wrapping_add(1 << 31);
-    if offset < 1 << 32 && offset >= 8 {
+    if (8..1 << 32).contains(&offset) {
         (offset >> 3) as u32
     } else {
         far(address)

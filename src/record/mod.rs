@@ -8,15 +8,18 @@
 //! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
 //! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
 
+pub(crate) mod channel;
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
 mod done;
 pub(crate) mod names;
 mod object;
+mod once;
 pub(crate) mod pool;
 mod prim;
 mod section;
+pub(crate) mod stacks;
 mod strand;
 
 use std::cell::Cell;
@@ -25,9 +28,10 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
-use self::clock::Clock;
+use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
+pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
@@ -321,11 +325,27 @@ impl Pen {
         if self.0.begin.get() | self.0.held.get().object != 0 {
             self.flush();
         }
+        if stacks::are_wanted() && what.is_access() && self.in_block() {
+            self.push_stack();
+        }
         self.write(Record {
             target,
             ticket,
             site,
             what,
+            second: [0; 3],
+        });
+    }
+
+    /// The stack of the access that comes next.
+    #[cold]
+    fn push_stack(self) {
+        let target = untracked(stacks::capture);
+        self.write(Record {
+            target,
+            ticket: 0,
+            site: 0,
+            what: What::Stack,
             second: [0; 3],
         });
     }
@@ -382,6 +402,10 @@ impl Pen {
             self.flush();
         }
         let (ticket, site) = (object.order.draw(), code::site(site));
+        if stacks::are_wanted() {
+            // What happens in the section is recorded where it happens.
+            return self.push(What::Acquire, id, ticket, site);
+        }
         self.0.held.set(Held {
             object: id,
             ticket,
@@ -514,8 +538,7 @@ impl Pen {
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
         let id = self.identify(object);
-        let slot = &self.0.seen[id as usize % SEEN];
-        let mut turn = object.order.enter();
+        let turn = object.order.enter();
         let (result, attempt) = operate();
         let what = match attempt {
             Attempt::Did(what) => what,
@@ -526,12 +549,25 @@ impl Pen {
             }
             Attempt::Nothing => return result,
         };
+        self.settle(id, turn, what, site);
+        result
+    }
+
+    /// Records what was done in a turn, unless it says nothing new.
+    #[inline]
+    fn settle(self, id: u32, mut turn: Turn<'_>, what: What, site: &'static Location<'static>) {
+        let slot = &self.0.seen[id as usize % SEEN];
         let epoch = self.epoch();
         if let Some(seen) = slot.get()
             && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
             && covers(seen.what, what)
         {
-            return result;
+            if what == What::UpdateSend {
+                // Whoever has just found nothing must hear of it.
+                let moment = turn.change();
+                slot.set(Some(Seen { moment, ..seen }));
+            }
+            return;
         }
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
@@ -542,7 +578,22 @@ impl Pen {
             moment,
             epoch: self.epoch(),
         }));
-        result
+    }
+
+    /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
+    fn read_at(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        moment: Moment,
+    ) -> bool {
+        let id = self.identify(object);
+        let turn = object.order.enter();
+        let same = turn.moment().version() == moment.version();
+        if same {
+            self.settle(id, turn, What::Read, site);
+        }
+        same
     }
 
     /// Reads an atomic; records it unless this strand has read or written this version in this transaction.
@@ -625,7 +676,8 @@ impl Pen {
         }
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
-            self.push(What::End, self.0.block.get(), 0, 0);
+            let panicked = u32::from(std::thread::panicking());
+            self.push(What::End, self.0.block.get(), panicked, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
@@ -701,11 +753,14 @@ impl Pen {
 
     // Messages.
 
-    /// Sends a message: its number, which travels with it.
-    pub(crate) fn send(self, site: &'static Location<'static>) -> u32 {
-        let id = self.0.ids.draw();
-        self.push(What::Send, id, 0, code::site(site));
-        id
+    /// The number of a message to be sent, which travels with it.
+    pub(crate) fn message(self) -> u32 {
+        self.0.ids.draw()
+    }
+
+    /// A message was sent. It may have been received already: what counts as its sending is the last record before this one.
+    pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
+        self.push(What::Send, message, 0, code::site(site));
     }
 
     /// A message was received.
