@@ -107,7 +107,7 @@ fn drain(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// An empty directory that is removed with everything in it.
+/// An empty directory that is removed with everything in it, unless the test fails.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -142,6 +142,10 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        if thread::panicking() {
+            println!("kept: {}", self.0.display());
+        } else {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
 }
