@@ -210,6 +210,12 @@ impl Checker {
         self.ready.pop_front()
     }
 
+    /// The event will be taken soon, best [`FORESIGHT`](super::FORESIGHT) events later: what it needs is fetched from memory until then.
+    #[inline]
+    pub fn foresee(&self, event: &Event) {
+        self.engine.foresee(event);
+    }
+
     /// The trace is over: gives out what is left, one violation a call.
     pub fn finish(&mut self) -> Option<Box<Violation>> {
         for held in std::mem::take(&mut self.held) {
