@@ -140,7 +140,7 @@ pub(super) fn summarize(counts: &Counts, config: &Config) {
             "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
         ));
     }
-    if counts.events > 0 {
+    if counts.events > counts.exits {
         say(&summary(counts, config));
     }
 }
@@ -274,6 +274,7 @@ mod tests {
         let counts = |tests, events, transactions, violations| Counts {
             tests,
             events,
+            exits: 0,
             transactions,
             violations,
         };

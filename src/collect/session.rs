@@ -46,6 +46,8 @@ pub(super) struct Session {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) events: u64,
+    /// How many of the events are a strand's last, which it has whatever it did.
+    pub(super) exits: u64,
     pub(super) transactions: u64,
     /// Families whose first strand has a name that is not `main`, which is to say tests: a harness runs each on a thread of its name.
     pub(super) tests: u64,
@@ -402,6 +404,7 @@ impl Sink for Session {
 
     fn strand_exited(&mut self, id: u32) {
         self.live.strand_exited(id);
+        self.counts.exits += 1;
         let number = self.family_of[id as usize];
         if let Some(family) = self.families.get_mut(&number)
             && family.first == Some(id)
