@@ -148,7 +148,10 @@ impl Names for Nameless {
 }
 
 fn predict(bencher: Bencher, kind: AnalysisKind, shape: &Shape) {
-    let events = run(shape);
+    measure(bencher, kind, &run(shape));
+}
+
+fn measure(bencher: Bencher, kind: AnalysisKind, events: &[Event]) {
     bencher
         .counter(ItemsCount::new(events.len()))
         .bench_local(|| {
@@ -201,4 +204,48 @@ fn deadlock_elevator(bencher: Bencher, events: usize) {
         events,
     };
     predict(bencher, AnalysisKind::Deadlock, &shape);
+}
+
+/// The shape in which every transaction touches every variable: all blocks are different, and the searches run to their bounds.
+#[divan::bench(args = [(AnalysisKind::Blocks, 110_000), (AnalysisKind::Blocks, 1_100_000), (AnalysisKind::Reduction, 110_000), (AnalysisKind::Reduction, 1_100_000)], sample_count = 3, sample_size = 1)]
+fn blocks_and_reduction_tsp(bencher: Bencher, (kind, events): (AnalysisKind, usize)) {
+    let shape = Shape {
+        threads: 20,
+        variables: 1_510,
+        locks: 2,
+        transactions: 106,
+        depth: 2,
+        locking: 10,
+        events,
+    };
+    predict(bencher, kind, &shape);
+}
+
+/// Short transactions, few of them different: time an event and memory must not depend on the length.
+#[divan::bench(args = [(AnalysisKind::Blocks, 100_000), (AnalysisKind::Blocks, 1_000_000), (AnalysisKind::Reduction, 100_000), (AnalysisKind::Reduction, 1_000_000)], sample_count = 3, sample_size = 1)]
+fn blocks_and_reduction_short(bencher: Bencher, (kind, events): (AnalysisKind, usize)) {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut run = Vec::with_capacity(events + 16);
+    while run.len() < events {
+        let (strand, account) = (random.below(8), random.below(20));
+        let lock = 100 + account;
+        // Reads under the lock, and now and then writes under it in a second region.
+        let regions = 1 + u32::from(random.below(4) == 0);
+        run.push((strand, Op::Begin, 1 + regions));
+        for region in 0..regions {
+            run.push((strand, Op::Acquire, lock));
+            run.push((strand, Op::Read, account));
+            run.extend((region + 1 == regions).then_some((strand, Op::Write, account)));
+            run.push((strand, Op::Release, lock));
+        }
+        run.push((strand, Op::End, 1 + regions));
+    }
+    let event = |(strand, op, target): (u32, Op, u32)| Event {
+        strand: StrandId(strand),
+        target,
+        site: SiteId(if op == Op::Write { 2 } else { 1 }),
+        op,
+    };
+    let events: Vec<Event> = run.into_iter().map(event).collect();
+    measure(bencher, kind, &events);
 }

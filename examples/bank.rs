@@ -1,33 +1,37 @@
-//! Check-then-act on a balance: two cashiers, one account, and a withdrawal that looks first and takes later.
+//! Check-then-act on a balance: a withdrawal looks in one critical section and takes in the next.
 //!
 //! ```text
 //! cargo run --example bank --features check            # shows the report
 //! cargo run --example bank --features check -- fixed   # one critical section: silent
 //! ```
 
-use aerodrome::sync::{Arc, Mutex};
+use std::sync::Barrier; // std's, because the program under test has none
+
+use aerodrome::sync::Mutex;
 use aerodrome::thread;
 
 struct Account {
-    balance: Mutex<u64>,
+    balance: Mutex<i64>,
 }
 
 impl Account {
-    /// Looks in one critical section, takes in the next.
+    /// Looks, asks, and takes what it saw.
     #[aerodrome::atomic]
-    fn withdraw(&self, amount: u64, meanwhile: impl FnOnce()) -> bool {
+    fn withdraw(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
         let enough = *self.balance.lock().unwrap() >= amount;
-        meanwhile();
-        if enough {
+        if enough && approve() {
             *self.balance.lock().unwrap() -= amount;
+            return true;
         }
-        enough
+        false
     }
 
-    /// Looks and takes in one critical section.
+    /// Asks first; looks and takes in one critical section.
     #[aerodrome::atomic]
-    fn withdraw_fixed(&self, amount: u64, meanwhile: impl FnOnce()) -> bool {
-        meanwhile();
+    fn withdraw_fixed(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
+        if !approve() {
+            return false;
+        }
         let mut balance = self.balance.lock().unwrap();
         let enough = *balance >= amount;
         if enough {
@@ -38,33 +42,34 @@ impl Account {
 }
 
 fn main() {
-    let fixed = std::env::args()
-        .nth(1)
-        .is_some_and(|argument| argument == "fixed");
-    let account = Arc::new(Account {
+    let fixed = std::env::args().nth(1).as_deref() == Some("fixed");
+    let account = Account {
         balance: Mutex::new(100),
-    });
+    };
     aerodrome::name(&account.balance, "balance");
+    let withdraw = |approve: &dyn Fn() -> bool| match fixed {
+        true => account.withdraw_fixed(60, approve),
+        false => account.withdraw(60, approve),
+    };
 
-    // Both cashiers look before either takes. std's barrier, because the program under test has none.
-    let both_looked = Arc::new(std::sync::Barrier::new(2));
-    let cashiers = ["alice", "bob"].map(|name| {
-        let (account, both_looked) = (account.clone(), both_looked.clone());
-        let withdraw = move || {
-            let meet = || drop(both_looked.wait());
-            if fixed {
-                account.withdraw_fixed(40, meet)
-            } else {
-                account.withdraw(40, meet)
-            }
-        };
-        thread::Builder::new()
-            .name(name.into())
-            .spawn(withdraw)
-            .unwrap()
+    // Alice is approved when Bob is through.
+    let (asked, through) = (Barrier::new(2), Barrier::new(2));
+    let alice = || {
+        withdraw(&|| {
+            asked.wait();
+            through.wait();
+            true
+        });
+    };
+    let bob = || {
+        asked.wait();
+        withdraw(&|| true);
+        through.wait();
+    };
+    thread::scope(|s| {
+        let named = |name: &str| thread::Builder::new().name(name.into());
+        named("alice").spawn_scoped(s, alice).unwrap();
+        named("bob").spawn_scoped(s, bob).unwrap();
     });
-    for cashier in cashiers {
-        assert!(cashier.join().unwrap());
-    }
     println!("{} left", account.balance.lock().unwrap());
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::Barrier; // std's, because the program under test has none
 
 use aerodrome::sync::RwLock;
 use aerodrome::thread;
@@ -38,29 +39,35 @@ impl Cache {
 }
 
 fn main() {
-    let fixed = std::env::args()
-        .nth(1)
-        .is_some_and(|argument| argument == "fixed");
+    let fixed = std::env::args().nth(1).as_deref() == Some("fixed");
     let cache = Cache::default();
     aerodrome::name(&cache.pages, "pages");
+    let visit = |make: &dyn Fn() -> String| match fixed {
+        true => cache.get_fixed("index", make),
+        false => cache.get("index", make),
+    };
 
-    // Both visitors miss before either inserts.
-    let both_missed = std::sync::Barrier::new(2);
-    thread::scope(|s| {
-        for name in ["first", "second"] {
-            let (cache, both_missed) = (&cache, &both_missed);
-            let visit = move || match fixed {
-                true => cache.get_fixed("index", || format!("rendered for {name}")),
-                false => cache.get("index", || {
-                    both_missed.wait();
-                    format!("rendered for {name}")
-                }),
-            };
-            thread::Builder::new()
-                .name(name.into())
-                .spawn_scoped(s, visit)
-                .unwrap();
-        }
+    // The second visitor comes while the page is being rendered for the first; the fixed cache makes it wait, whatever the schedule.
+    let (rendering, rendered) = (Barrier::new(2), Barrier::new(2));
+    let meet = |barrier: &Barrier| drop((!fixed).then(|| barrier.wait()));
+    let first = || {
+        visit(&|| {
+            meet(&rendering);
+            meet(&rendered);
+            "rendered for the first".to_owned()
+        })
+    };
+    let second = || {
+        meet(&rendering);
+        let page = visit(&|| "rendered for the second".to_owned());
+        meet(&rendered);
+        page
+    };
+    let pages = thread::scope(|s| {
+        let named = |name: &str| thread::Builder::new().name(name.into());
+        let first = named("first").spawn_scoped(s, first).unwrap();
+        let second = named("second").spawn_scoped(s, second).unwrap();
+        [first.join().unwrap(), second.join().unwrap()]
     });
-    println!("{:?}", cache.pages.read().unwrap());
+    println!("{pages:?}");
 }

@@ -5,6 +5,8 @@
 //! cargo run --example stats --features check -- fixed   # both under one lock: silent
 //! ```
 
+use std::sync::Barrier; // std's, because the program under test has none
+
 use aerodrome::sync::Mutex;
 use aerodrome::sync::atomic::{AtomicU64, Ordering};
 use aerodrome::thread;
@@ -45,15 +47,15 @@ impl Stats {
 }
 
 fn main() {
-    let fixed = std::env::args()
-        .nth(1)
-        .is_some_and(|argument| argument == "fixed");
+    let fixed = std::env::args().nth(1).as_deref() == Some("fixed");
     let stats = Stats::default();
+    aerodrome::name(&stats.sum, "sum");
+    aerodrome::name(&stats.count, "count");
     let add = if fixed { Stats::add_fixed } else { Stats::add };
     add(&stats, 10);
 
     // The second value is added while the mean is being computed.
-    let (begun, added) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    let (begun, added) = (Barrier::new(2), Barrier::new(2));
     let mean = thread::scope(|s| {
         s.spawn(|| {
             begun.wait();

@@ -4,11 +4,11 @@ pub use std::hint::{
     assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
 };
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use std::hint::spin_loop;
 
 /// As std's. A transaction that has written nothing yet starts anew: see [`restart`](crate::restart).
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[inline]
 #[track_caller]
 pub fn spin_loop() {
@@ -41,7 +41,7 @@ pub fn spin_loop() {
 #[inline]
 #[track_caller]
 pub fn restart() {
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     if let Some(pen) = crate::record::pen() {
         pen.restart();
     }

@@ -1,10 +1,297 @@
-//! Finds atomicity bugs in Rust programs while their ordinary tests run.
+//! aerodrome finds atomicity bugs in Rust programs while their ordinary tests run.
+//!
+//! # The problem
+//!
+//! Safe Rust has no data races, and has this bug all the same. Every access is under its lock, but the withdrawal looks in one critical section and takes in
+//! the next, and somebody else can come in between:
+//!
+#![cfg_attr(feature = "check", doc = "```should_panic")]
+#![cfg_attr(not(feature = "check"), doc = "```")]
+//! use std::sync::Barrier; // not tracked: it arranges the schedule of this example
+//!
+//! use aerodrome::sync::Mutex;
+//! use aerodrome::thread;
+//!
+//! struct Account {
+//!     balance: Mutex<i64>,
+//! }
+//!
+//! impl Account {
+//!     #[aerodrome::atomic]
+//!     fn withdraw(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
+//!         let enough = *self.balance.lock().unwrap() >= amount;
+//!         if enough && approve() {
+//!             *self.balance.lock().unwrap() -= amount;
+//!             return true;
+//!         }
+//!         false
+//!     }
+//! }
+//!
+//! let account = Account { balance: Mutex::new(100) };
+//! aerodrome::name(&account.balance, "balance");
+//! // Alice is approved when Bob is through.
+//! let (asked, through) = (Barrier::new(2), Barrier::new(2));
+//! let alice = || account.withdraw(60, || { asked.wait(); through.wait(); true });
+//! let bob = || { asked.wait(); account.withdraw(60, || true); through.wait(); };
+//! thread::scope(|s| {
+//!     s.spawn(alice);
+//!     s.spawn(bob);
+//! });
+//! ```
+//!
+//! A test that looks for the wrong balance finds it on one run in ten thousand. aerodrome does not look for the wrong balance. It records which transaction touched
+//! what in which order, and asks whether *any* order of the transactions, one after the other, gives the same result. If there is none, the block that is
+//! marked [`#[atomic]`](macro@atomic) was not: whatever the values were, and whether or not anything else went wrong.
+//!
+//! What it says is this; it is the output of `cargo run --example bank --features check`:
+//!
+//! ```text
+#![doc = include_str!("../docs/bank.txt")]
+//! ```
+//!
+//! # Adding it to a project
+//!
+//! ```toml
+//! [dependencies]
+//! aerodrome = "0.1"
+//!
+//! [dev-dependencies]
+//! aerodrome = { version = "0.1", features = ["check"] }
+//! ```
+//!
+//! Then swap imports:
+//!
+//! | instead of | write | feature |
+//! |---|---|---|
+//! | `std::sync` (with `atomic` and `mpsc`), `std::thread`, `std::hint` | `aerodrome::sync`, `aerodrome::thread`, `aerodrome::hint` | |
+//! | `parking_lot` | `aerodrome::parking_lot` | `parking_lot` |
+//! | `crossbeam_channel` | `aerodrome::crossbeam_channel` | `crossbeam-channel` |
+//! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
+//! | `std::cell::UnsafeCell` | `aerodrome::cell` | |
+//!
+//! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper, nothing at run time, and no crate is compiled but aerodrome and its
+//! macros, which use none. With it they are types of the same interface that record what is done with them. Because of the second entry above, Cargo
+//! turns `check` on for `cargo test` and leaves it off for `cargo build`. A program is checked as it runs, not as it is tested, with a feature of its own:
+//!
+//! ```toml
+//! [features]
+//! check = ["aerodrome/check"]
+//! ```
+//!
+//! What is left with its `std` import is not seen. That is right for statistics, logs and metrics, and for the barriers with which a test arranges
+//! a schedule; for all else a [fragment of `clippy.toml`](ci#keeping-stdsync-out) keeps `std::sync` from creeping back. [Continuous integration](ci) has a page of its own: nextest, reports as
+//! files, annotations on pull requests.
+//!
+//! # Marking blocks
+//!
+//! A run of a marked block is a *transaction*. A mark says: this must look as if it happened at once.
+//!
+//! ```
+//! use aerodrome::sync::Mutex;
+//! use aerodrome::{atomic, atomic_block};
+//!
+//! struct Stock {
+//!     shelf: Mutex<u32>,
+//!     sold: Mutex<u32>,
+//! }
+//!
+//! #[atomic] // every method, ...
+//! impl Stock {
+//!     fn sell(&self) -> Option<u32> {
+//!         let mut shelf = self.shelf.lock().unwrap();
+//!         *shelf = shelf.checked_sub(1)?;
+//!         *self.sold.lock().unwrap() += 1;
+//!         Some(*shelf)
+//!     }
+//!
+//!     #[not_atomic] // ... except this one
+//!     fn report(&self) -> String {
+//!         format!("{} sold", self.sold.lock().unwrap())
+//!     }
+//! }
+//!
+//! let stock = Stock { shelf: Mutex::new(2), sold: Mutex::new(0) };
+//! assert_eq!(stock.sell(), Some(1));
+//!
+//! // A part of a function.
+//! let total = atomic_block!(name = "total", {
+//!     let shelf = stock.shelf.lock().unwrap();
+//!     *shelf + *stock.sold.lock().unwrap()
+//! });
+//! assert_eq!((total, stock.report()), (2, "1 sold".to_owned()));
+//! ```
+//!
+//! Mark what callers rely on: the public methods of a type that has locks inside. Blocks nest, and the outermost counts. What happens outside of any block is a
+//! transaction by itself, access by access.
+//!
+//! Any `#[test]` is checked: a violation panics on the test's own thread, when that thread next joins another one, or uses something tracked. With
+//! [`#[aerodrome::test]`](macro@test) the threads count too that the test does not join, and `#[aerodrome::test(runs = 20)]` tries several schedules.
+//! [`check`][check-fn] gives the violations back as values. Tests that run side by side do not mix: a violation fails the test that it belongs to.
+//!
+//! # Reading a report
+//!
+//! - The **headline** names the block to blame: the one that was entered and left in the middle. Its line follows, and in one sentence what went wrong.
+//! - Then the **accesses** that prove it, numbered in the order in which they happened, each with its line, its thread, and the object: the name that
+//!   [`name`](fn@name) gave it, or else its type. In the example, (1) must come before (2), because Bob's write changed what Alice had read; and (2) before (3). So Bob's
+//!   withdrawal would have to come after the beginning of Alice's and before its end: in no serial order it does.
+//! - The cycle is as short as its proof. It can pass through three and more transactions, none of which is wrong with any other alone; it is then told as a chain.
+//! - **help** is what fits this shape. Mostly: hold one guard from the first numbered access of the block to its last. **also** lists other ways, and what to write
+//!   where the behaviour is intended.
+//!
+//! A report is no guess: what it shows has happened on this run. The same one again is not told again.
+//!
+//! # What counts
+//!
+//! Two transactions *conflict* where they touch the same object and not both only look. Which operation does what is decided by one of two
+//! semantics. `rust`, the default, gives no alarm that a Rust programmer would call false; `paper` takes the papers' definitions to the letter.
+//!
+//! | operation | `rust` | `paper` |
+//! |---|---|---|
+//! | a `Mutex`'s or `RwLock`'s guard | order comes from the data: a read at the guard's first `Deref`, a write at its first `DerefMut`, in each transaction. A lock around a type of size zero orders by release and acquire | release orders before acquire; the data as well |
+//! | atomic `load`, `store`, `swap`, a `compare_exchange` that succeeds | read, write, both in one event | the same |
+//! | `fetch_add`, `fetch_sub`, `fetch_or`, `fetch_and`, `fetch_xor`, `fetch_max`, `fetch_min` | an update: commutes with the same method, conflicts with all else | read and write |
+//! | `fetch_update` and its kin | one event, whatever the number of tries | one event |
+//! | a `compare_exchange` that fails | a read; if the transaction has written nothing yet, it first starts anew, so that a retry loop is no violation | a read |
+//! | [`hint::spin_loop`], [`restart`] | if the transaction has written nothing yet, it starts anew: what it has read so far does not count | nothing |
+//! | `try_lock` that fails | nothing | nothing |
+//! | `Condvar::wait`, `Barrier::wait`, `park`, a blocking receive, `Once::wait`, the join of a thread that was spawned outside the transaction | the order; and the transaction ends before it waits, a new one begins after: waiting for another thread's progress cannot be atomic | the order |
+//! | `spawn` inside a transaction | until the transaction ends, the thread works for it: what it does is the transaction's | the spawn comes before the thread |
+//! | send and receive | the message's order, and nothing between different messages; a send also updates the channel's state, which a `try_recv` in vain, `is_empty` and `len` read | the same |
+//! | `Once`, `OnceLock`, `LazyLock` | initialisation is a write, every look a read | the same |
+//!
+//! # What it cannot see
+//!
+//! - **Other schedules**, unless [asked to predict](#other-schedules): a bug that this run did not show is not reported. What it needs is the *order*, not
+//!   the wrong result, so it sees far more than an assertion does; but two threads that never overlap show nothing.
+//! - **What is not tracked**: other imports, other crates' locks, fields that are plain data (their lock's guard stands for all of them: two keys of one map
+//!   are one object). A marked block in which nothing was recorded is named when the process ends.
+//! - **Weak memory.** Tracked atomics are sequentially consistent, whatever their `Ordering` says. That is what [loom](https://docs.rs/loom) and Miri are for; data races
+//!   in unsafe code are ThreadSanitizer's and Miri's.
+//! - **Time between processes, and async tasks.** A thread is what runs; tasks that share a thread are one thread. An `async fn` cannot be marked.
+//! - **Blocks that nobody marked.**
+//!
+//! # Other schedules
+//!
+//! `AERODROME_PREDICT=warn` (or `deny`) asks, at the end of each test, what other schedules of the same run would have shown. A predicted violation comes with a schedule
+//! that was replayed against the locks, forks, joins and messages of the run; it assumes that each thread does there what it did here.
+//!
+//! ```
+//! # #[cfg(feature = "check")]
+//! # {
+//! use aerodrome::sync::Mutex;
+//! use aerodrome::{Config, Predict, atomic, thread};
+//!
+//! #[atomic]
+//! fn withdraw(balance: &Mutex<i64>, amount: i64) {
+//!     if *balance.lock().unwrap() >= amount {
+//!         *balance.lock().unwrap() -= amount;
+//!     }
+//! }
+//!
+//! Config::from_env().unwrap().predict(Predict::Warn).install().unwrap();
+//! let balance = Mutex::new(100);
+//! // On this run, one happens to come after the other.
+//! let turn = std::sync::Barrier::new(2);
+//! let outcome = aerodrome::check(|| {
+//!     thread::scope(|s| {
+//!         s.spawn(|| { withdraw(&balance, 60); turn.wait(); });
+//!         s.spawn(|| { turn.wait(); withdraw(&balance, 30); });
+//!     });
+//! });
+//! assert!(outcome.is_serializable());
+//! assert!(outcome.forecast.unwrap().fails());
+//! # }
+//! ```
+//!
+//! Beside violations, locks that are taken in a circle are told, and, as hints that fail nothing, transactions that are not reducible and races.
+//!
+//! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched) variables, and is decided on every run that is consistent with the
+//! observed one: `cargo run --example landing --features check`.
+//!
+//! # Settings
+//!
+#![doc = include_str!("../docs/settings.md")]
+//!
+//! In code they are the methods of [`Config`]. [`on_violation`] takes reports where the mode is `log`.
+//!
+//! # The command
+//!
+//! `cargo install aerodrome --features cli` installs `aerodrome`, which works on files: on reports (`AERODROME_REPORT`) and on traces (`AERODROME_TRACE`, or those of other tools
+//! in the formats STD and CSV).
+//!
+//! ```text
+//! aerodrome check FILE       says whether a serial order of the transactions explains the trace
+//! aerodrome predict FILE     says what other schedules of the same run would show
+//! aerodrome lattice FILE     checks a property on every run that is consistent with the trace
+//! aerodrome stats FILE       counts what is in the trace
+//! aerodrome convert IN OUT   writes the trace in another format
+//! aerodrome report FILE      shows reports as text, as a page that draws the interleaving, or as SARIF
+//! ```
+//!
+//! The same is there as a library, with the feature `trace`: [`trace`][trace-module], [`check`][check-module], [`predict`][predict-module], [`lattice`][lattice-module], [`report`][report-module].
+//!
+//! # Cost
+//!
+//! Without `check`: nothing. With it, a tracked operation writes a record of 16 bytes into its thread's own buffer: it allocates nothing, takes no lock of
+//! aerodrome's, and draws its place in the order from the lock or atomic that it holds anyway. A critical section in which nothing else happens is one record. One more thread
+//! puts the records into order and checks them, tens of millions a second; threads that are faster than that wait for it, so memory stays bounded, and no
+//! record is ever dropped. What is kept follows the objects and threads that are alive, not the length of the run. `benches/README.md` has figures, and says how they
+//! are read.
+//!
+//! # How it works
+//!
+//! Every tracked object counts its own events. The count that an operation drew, its *ticket*, is its place among the object's events; program order is its place among
+//! its thread's. Both orders together are acyclic, and every order that keeps both keeps the order of every two operations that conflict, so the collector may merge
+//! the threads' buffers by tickets alone: no clock, no global counter.
+//!
+//! The merged events go to an engine, which knows for each *open* transaction what it reaches. An event that lets a transaction be reached by what it reaches itself
+//! closes a cycle: no serial order puts each of its transactions before the next. `exact`, the default, says so at the very event that closes the cycle. The two others are
+//! the published ones: `aerodrome`, after which this crate is named, and `velodrome`. All three are held against a brute-force oracle on random traces. `ARCHITECTURE.md` is the
+//! whole story.
+//!
+//! # References
+//!
+//! - Umang Mathur, Mahesh Viswanathan: *Atomicity Checking in Linear Time using Vector Clocks*. ASPLOS 2020. The engine `aerodrome`.
+//! - Cormac Flanagan, Stephen N. Freund, Jaeheon Yi: *Velodrome: A Sound and Complete Dynamic Atomicity Checker for Multithreaded Programs*. PLDI 2008. The engine
+//!   `velodrome`, and blame.
+//! - Azadeh Farzan, P. Madhusudan, Francesco Sorrentino: *Meta-analysis for Atomicity Violations under Nested Locking*. CAV 2009. Prediction: `minimal`.
+//! - Liqiang Wang, Scott D. Stoller: *Run-Time Analysis for Atomicity*. RV 2003; *Runtime Analysis of Atomicity for Multithreaded Programs*. IEEE TSE 2006. Prediction: `blocks`
+//!   and `reduction`.
+//! - Grigore Roșu, Koushik Sen: *An Instrumentation Technique for Online Analysis of Multithreaded Programs*. Properties.
+//!
+#![cfg_attr(
+    feature = "check",
+    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check"
+)]
+#![cfg_attr(
+    not(feature = "check"),
+    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
+)]
+#![cfg_attr(
+    feature = "trace",
+    doc = "[check-module]: mod@check\n[predict-module]: mod@predict\n[lattice-module]: mod@lattice\n[report-module]: mod@report\n[trace-module]: mod@trace"
+)]
+#![cfg_attr(
+    not(feature = "trace"),
+    doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html"
+)]
 
+pub mod cell;
 #[cfg(feature = "trace")]
 pub mod check;
+// A page, not a module: there is nothing in it to use.
+#[cfg(doc)]
+pub mod ci {
+    #![doc = "[fragment]: #keeping-stdsync-out\n\n"]
+    #![doc = include_str!("../docs/ci.md")]
+    //! ```toml
+    #![doc = include_str!("../docs/clippy.toml")]
+    //! ```
+}
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod collect;
 #[cfg(feature = "crossbeam-channel")]
 pub mod crossbeam_channel;
@@ -13,11 +300,16 @@ pub mod hint;
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(feature = "once_cell")]
+pub mod once_cell;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot;
 #[cfg(feature = "trace")]
 pub mod predict;
 #[cfg(feature = "check")]
+mod record;
+#[cfg(all(test, loom, not(feature = "check")))]
+#[path = "record/loom.rs"]
 mod record;
 #[cfg(feature = "trace")]
 pub mod report;
@@ -27,22 +319,22 @@ pub mod thread;
 pub mod trace;
 pub mod watch;
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
 pub use self::mark::{atomic, not_atomic, test};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::collect::run_test;
     pub use crate::mark::ExitCode;
-    #[cfg(not(all(feature = "check", not(loom))))]
+    #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
-    #[cfg(all(feature = "check", not(loom)))]
+    #[cfg(feature = "check")]
     pub use crate::mark::{Block, Transaction, begin, depth, outermost};
 }

@@ -10,16 +10,16 @@
 /// let balance = Mutex::new(10);
 /// aerodrome::name(&balance, "balance");
 /// ```
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 #[inline(always)]
 pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub(crate) use self::tracked::{Sealed, record};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::tracked::{Tracked, name};
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod tracked {
     use crate::record::{Object, Order, names, quiet_pen, untracked};
     use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
@@ -75,13 +75,38 @@ mod tracked {
         [T: ?Sized] RwLock<T>: |this| &this.object;
         [] Barrier: |this| &this.signals[0], &this.signals[1];
         [] Once: |this| &this.done.object;
-        [T] OnceLock<T>: |this| &this.object;
+        [T] OnceLock<T>: |this| &this.0.object;
         [T, F] LazyLock<T, F>: |this| &this.object;
         [T] mpsc::Sender<T>: |this| &this.channel;
         [T] mpsc::SyncSender<T>: |this| &this.channel;
         [T] mpsc::Receiver<T>: |this| &this.channel;
         // Its waits are its mutex's events: it has none of its own to be named in.
         [] Condvar: |_this|;
+    }
+
+    mod cell {
+        use super::{Sealed, Tracked, record};
+        use crate::cell;
+
+        tracked! {
+            [T: ?Sized] cell::UnsafeCell<T>: |this| &this.object;
+            [T: ?Sized] cell::Tracked<T>: |this| this.object();
+        }
+    }
+
+    #[cfg(feature = "once_cell")]
+    mod once_cell {
+        use super::{Sealed, Tracked, record};
+        use crate::once_cell::{race, sync};
+
+        tracked! {
+            [T] sync::OnceCell<T>: |this| &this.0.object;
+            [T, F] sync::Lazy<T, F>: |this| &this.cell.0.object;
+            [] race::OnceNonZeroUsize: |this| &this.object;
+            [] race::OnceBool: |this| &this.object;
+            [T] race::OnceRef<'_, T>: |this| &this.object;
+            [T] race::OnceBox<T>: |this| &this.object;
+        }
     }
 
     #[cfg(feature = "parking_lot")]

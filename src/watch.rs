@@ -21,21 +21,21 @@
 use std::fmt;
 use std::sync::atomic::{self, Ordering};
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod checked;
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 mod plain;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod property;
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 use checked::{Did, Track};
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 use plain::{Did, Track};
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use plain::{PropertyGuard, property};
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use property::{PropertyGuard, property};
 
 /// Checks a property of [`Watched`](crate::watch::Watched) variables, from here to the end of the block it stands in, on every run that is

@@ -23,6 +23,8 @@ Options:
       --format std|csv|aero  the format of IN, where neither its content nor its name tells it
       --to std|aero          the format of OUT
   -h, --help                 this page
+
+Exit code: 0 OUT is written, 2 the input or the usage is wrong.
 ";
 
 enum Writer<W: Write> {

@@ -21,6 +21,8 @@ Options:
       --format std|csv|aero  the format of FILE, where neither its content nor its name tells it
       --json                 one JSON object
   -h, --help                 this page
+
+Exit code: 0 the trace is counted, 2 the input or the usage is wrong.
 ";
 
 /// What is in a trace.

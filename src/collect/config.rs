@@ -31,19 +31,7 @@ pub enum Predict {
 
 /// The settings, each as the environment has it or as the program sets it.
 ///
-/// | variable | method | values |
-/// |---|---|---|
-/// | `AERODROME` | [`mode`](Self::mode) | `panic` (default), `log`, `off` |
-/// | `AERODROME_SEMANTICS` | [`semantics`](Self::semantics) | `rust` (default), `paper` |
-/// | `AERODROME_ENGINE` | [`engine`](Self::engine) | `exact` (default), `aerodrome`, `velodrome` |
-/// | `AERODROME_PREDICT` | [`predict`](Self::predict) | `off` (default), `warn`, `deny` |
-/// | `AERODROME_TRACE` | [`trace`](Self::trace) | a directory: each process writes its events there |
-/// | `AERODROME_REPORT` | [`report`](Self::report) | a file: reports are appended to it as JSON |
-/// | `AERODROME_WINDOW` | [`window`](Self::window) | how much of the past a report can show: `64M` (default), `512K`, .. |
-/// | `AERODROME_BACKTRACE` | [`backtrace`](Self::backtrace) | `1`: stacks of the blamed transaction's accesses |
-/// | `AERODROME_QUIET` | [`quiet`](Self::quiet) | `1`: no summary at exit |
-///
-/// `0`, `false` and `off` all mean off. A value that is none of these ends the program with a message that lists them.
+#[doc = include_str!("../../docs/settings.md")]
 ///
 /// ```
 /// use aerodrome::{Config, Mode};
@@ -141,13 +129,15 @@ impl Config {
             .iter()
             .map(|&kind| (kind.name(), kind))
             .collect();
-        let window = match std::env::var("AERODROME_WINDOW") {
-            Ok(text) if !text.is_empty() => crate::report::window::parse_bytes(&text)
-                .map_err(|error| ConfigError(format!("AERODROME_WINDOW: {error}")))?,
+        let window = match std::env::var_os("AERODROME_WINDOW") {
+            Some(text) if !text.is_empty() => {
+                crate::report::window::parse_bytes(&text.to_string_lossy())
+                    .map_err(|error| ConfigError(format!("AERODROME_WINDOW: {error}")))?
+            }
             _ => default.window,
         };
-        // As std reads it: anything but `0` is on.
-        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+        // Not `1`: that is set everywhere, for panics, and this costs microseconds an access.
+        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value == "full");
         Ok(Self {
             mode: word(
                 "AERODROME",

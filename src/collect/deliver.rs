@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::config::{Config, Mode, Predict};
-use super::session::{Counts, News};
+use super::session::{Counts, News, test_of};
 use crate::mark;
 use crate::predict::Forecast;
 use crate::record;
@@ -109,7 +109,8 @@ fn log(report: &Report) {
                 say("the handler of `on_violation` panicked");
             }
         }
-        None => eprintln!("{}", render(report)),
+        // Not past the test harness, so by the macro, which panics where standard error cannot be written.
+        None => drop(catch_unwind(|| eprintln!("{}", render(report)))),
     }
 }
 
@@ -131,7 +132,7 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     failed && config.mode == Mode::Panic
 }
 
-/// One line about the run, and one about each block that was entered and in which nothing was tracked.
+/// One line about the run where anything was tracked, and one about each block that ran and in which nothing was.
 pub(super) fn summarize(counts: &Counts, config: &Config) {
     for block in mark::untracked_blocks() {
         let (name, file, line) = (block.name(), block.file, block.line);
@@ -139,27 +140,28 @@ pub(super) fn summarize(counts: &Counts, config: &Config) {
             "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
         ));
     }
-    let mut line = format!(
-        "{} {}, {} events, {} transactions, {} {}",
-        counts.families,
-        if counts.families == 1 {
-            "test"
-        } else {
-            "tests"
-        },
-        short(counts.events),
-        short(counts.transactions),
-        counts.violations,
-        if counts.violations == 1 {
-            "violation"
-        } else {
-            "violations"
-        },
-    );
+    if counts.events > 0 {
+        say(&summary(counts, config));
+    }
+}
+
+fn summary(counts: &Counts, config: &Config) -> String {
+    let several = |count: u64, what| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{} {what}{plural}", short(count))
+    };
+    // A program that is no test has none to speak of.
+    let tests = (counts.tests > 0).then(|| several(counts.tests, "test"));
+    let rest = [
+        several(counts.events, "event"),
+        several(counts.transactions, "transaction"),
+        several(counts.violations, "violation"),
+    ];
+    let mut line = tests.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
     if let Some(path) = config.report.as_ref().filter(|_| counts.violations > 0) {
         line += &format!(" (report: {})", path.display());
     }
-    say(&line);
+    line
 }
 
 /// A number as people read it: `3,480`, `1.2M`.
@@ -224,9 +226,15 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let result = catch_unwind(AssertUnwindSafe(f));
     super::settle();
     drop(regroup);
-    let News { reports, forecasts } =
-        record::untracked(|| super::with(|collector| collector.session.take_collected(family)))
-            .unwrap_or_default();
+    let News {
+        mut reports,
+        forecasts,
+    } = record::untracked(|| super::with(|collector| collector.session.take_collected(family)))
+        .unwrap_or_default();
+    let test = std::thread::current().name().and_then(test_of);
+    reports
+        .iter_mut()
+        .for_each(|report| report.test.clone_from(&test));
     match result {
         Ok(value) => Outcome {
             value,
@@ -255,4 +263,40 @@ pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Counts, summary};
+
+    #[test]
+    fn the_summary_reads_as_a_sentence() {
+        let counts = |tests, events, transactions, violations| Counts {
+            tests,
+            events,
+            transactions,
+            violations,
+        };
+        let silent = Config::default();
+        let written = Config::default().report("target/aerodrome/report.json");
+        for (counts, config, line) in [
+            (
+                counts(12, 1_234_567, 3_480, 1),
+                &written,
+                "12 tests, 1.2M events, 3,480 transactions, 1 violation (report: target/aerodrome/report.json)",
+            ),
+            (
+                counts(1, 1, 0, 0),
+                &written,
+                "1 test, 1 event, 0 transactions, 0 violations",
+            ),
+            (
+                counts(0, 999_999, 1, 2),
+                &silent,
+                "999,999 events, 1 transaction, 2 violations",
+            ),
+        ] {
+            assert_eq!(summary(&counts, config), line);
+        }
+    }
 }

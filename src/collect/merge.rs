@@ -2,7 +2,11 @@
 //!
 //! A record is emitted when it is first in its strand and next on its object; see [`record`](crate::record) for why any order that this gives is
 //! right. If every drawn ticket has been published, some strand is always ready, so the strands are simply tried in turn.
+//!
+//! Strands write while the merge reads, perhaps faster than it does: a run ends after so many records, and in it no strand keeps the others from
+//! their turn.
 
+use std::collections::HashMap;
 use std::ptr::NonNull;
 
 use crate::record::{Chunk, Record, Strand, What, pool};
@@ -18,6 +22,12 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
+    /// Events of another strand may follow.
+    fn pause(&mut self);
+    /// The strand's next event has this stack.
+    fn stack(&mut self, strand: u32, stack: u32);
+    /// The strand's transaction ends next, by a panic.
+    fn panicked(&mut self, strand: u32);
 }
 
 /// What a record says of a new object.
@@ -50,6 +60,12 @@ struct Life {
     released: bool,
 }
 
+/// The most records of one strand before it is the next one's turn.
+const TURN: u32 = 4_096;
+
+/// The records after which a run ends though there may be more.
+const ENOUGH: u32 = 1 << 16;
+
 /// No such object at the moment.
 const UNDEFINED: u64 = u64::MAX;
 
@@ -59,6 +75,8 @@ pub(super) struct Merge {
     lives: Vec<Life>,
     /// By object: the ticket of its next record.
     next: Vec<u64>,
+    /// By object: the ticket of its retirement, where that was read before what must come before it.
+    retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
 }
 
@@ -66,20 +84,20 @@ pub(super) struct Merge {
 unsafe impl Send for Merge {}
 
 impl Merge {
-    /// Emits everything that can be emitted now; whether there was anything.
+    /// Emits what can be emitted now, or [`ENOUGH`] of it; whether there was anything.
     pub(super) fn run(&mut self, sink: &mut impl Sink) -> bool {
-        let mut any = false;
+        let mut total = 0;
         loop {
             self.meet(sink);
-            let mut progress = false;
+            let mut taken = 0;
             for index in 0..self.readers.len() {
-                progress |= self.advance(index, sink);
+                taken += self.advance(index, sink);
             }
             self.bury();
-            if !progress {
-                return any;
+            total += taken;
+            if taken == 0 || total >= ENOUGH {
+                return total > 0;
             }
-            any = true;
         }
     }
 
@@ -109,7 +127,9 @@ impl Merge {
             }
             self.lives[id as usize] = Life {
                 forked: running,
-                ..Life::default()
+                exited: false,
+                // Nobody joins what nobody forked.
+                released: running,
             };
             self.readers.push(Reader {
                 strand,
@@ -125,11 +145,12 @@ impl Merge {
         }
     }
 
-    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> bool {
+    /// Emits what a strand has, for one turn; how many records that were.
+    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> u32 {
         let reader = &mut self.readers[index];
         if !reader.running {
             if !self.lives[reader.id as usize].forked {
-                return false;
+                return 0;
             }
             reader.running = true;
             // SAFETY: as in `meet`.
@@ -140,33 +161,43 @@ impl Merge {
             );
         }
         let (mut chunk, mut at, id) = (reader.chunk, reader.index, reader.id);
-        let mut progress = false;
+        let mut left = TURN;
         'chunks: loop {
             // SAFETY: a reader's chunk lives until the reader recycles it.
             let current = unsafe { chunk.as_ref() };
             let next = current.next();
             let published = current.published();
-            while at < published {
+            let end = published.min(at + left);
+            while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
                 if !self.is_ready(&record) {
-                    break 'chunks;
+                    if record.what != What::Retire {
+                        break 'chunks;
+                    }
+                    // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
+                    self.retiring.insert(record.target, record.ticket);
+                    (at, left) = (at + 1, left - 1);
+                    continue;
                 }
-                at += 1;
-                progress = true;
+                (at, left) = (at + 1, left - 1);
                 if record.what == What::Exit {
                     self.readers[index].exited = true;
                     self.lives[id as usize].exited = true;
                 }
                 self.emit(StrandId(id), &record, sink);
             }
+            if at < published {
+                break;
+            }
             let Some(next) = next else { break };
             pool::recycle(chunk);
             (chunk, at) = (next, 0);
         }
+        sink.pause();
         let reader = &mut self.readers[index];
         (reader.chunk, reader.index) = (chunk, at);
-        progress
+        TURN - left
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
@@ -202,7 +233,7 @@ impl Merge {
         use What::*;
         match record.what {
             Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
-            | GuardWrite => true,
+            | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target as usize)
@@ -228,7 +259,18 @@ impl Merge {
         let site = record.site;
         match record.what {
             Begin => event(Op::Begin, site),
-            End => event(Op::End, site),
+            End => {
+                if record.ticket != 0 {
+                    sink.panicked(strand.0);
+                }
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::End,
+                });
+            }
+            Stack => sink.stack(strand.0, target),
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {
@@ -266,6 +308,7 @@ impl Merge {
                     },
                 );
                 *self.next(target) = 0;
+                self.retire_late(strand, target, sink);
             }
             Name => sink.name(target, site),
             GuardRead => event(Op::Read, site),
@@ -308,7 +351,26 @@ impl Merge {
                 }
                 let next = self.next(target);
                 *next = (*next + 1) & u64::from(u32::MAX);
+                self.retire_late(strand, target, sink);
             }
+        }
+    }
+
+    /// Retires an object whose retirement came before its last record, which has just been emitted.
+    #[inline]
+    fn retire_late(&mut self, strand: StrandId, object: u32, sink: &mut impl Sink) {
+        if !self.retiring.is_empty()
+            && let Some(&ticket) = self.retiring.get(&object)
+            && *self.next(object) == u64::from(ticket)
+        {
+            self.retiring.remove(&object);
+            sink.event(Event {
+                strand,
+                target: object,
+                site: SiteId::NONE,
+                op: Op::Retire,
+            });
+            self.retire(object);
         }
     }
 

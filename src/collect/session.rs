@@ -8,16 +8,17 @@ use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
 use super::live::Live;
+use super::memory::Memory;
 use super::merge::{Definition, Sink};
 use super::properties::Properties;
 use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
 use crate::lattice::Property;
 use crate::predict::Forecast;
-use crate::record::Strand;
+use crate::record::{Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
-use crate::trace::{AeroWriter, Event, Names, Op, StrandId};
+use crate::trace::{AeroWriter, Event, Names, ObjectKind, Op, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -34,7 +35,23 @@ pub(super) struct Session {
     alarms: Vec<u32>,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
+    memory: Memory,
+    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
+    /// are then nobody's business.
+    lean: bool,
+    /// The start of a transaction of the strand whose records are being merged: many have one access, and those are judged whole.
+    pending: Pending,
     counts: Counts,
+}
+
+/// An event and its position.
+type At = (Event, u64);
+
+#[derive(Debug)]
+enum Pending {
+    Nothing,
+    Begin(At),
+    Access(At, At),
 }
 
 /// What the summary at exit says.
@@ -42,7 +59,8 @@ pub(super) struct Session {
 pub(super) struct Counts {
     pub(super) events: u64,
     pub(super) transactions: u64,
-    pub(super) families: u64,
+    /// Families whose first strand has a name that is not `main`, which is to say tests: a harness runs each on a thread of its name.
+    pub(super) tests: u64,
     pub(super) violations: u64,
 }
 
@@ -65,8 +83,24 @@ pub(super) struct News {
     pub(super) forecasts: Vec<Forecast>,
 }
 
+/// The test that runs on a thread of this name, which a harness gives it; `main` and threads without a name run none.
+pub(super) fn test_of(name: &str) -> Option<String> {
+    (!matches!(name, "" | "main")).then(|| name.to_owned())
+}
+
 impl Family {
-    fn end(self, names: &Live) -> News {
+    /// Says in the reports which test they belong to. The first strand's name is known when it has begun a block, or joined another one, at the
+    /// latest; a report may have been made before.
+    fn name_test(&mut self, names: &Live) {
+        if let Some(first) = self.first {
+            for report in &mut self.reports {
+                report.test = test_of(&names.strand(StrandId(first)).name);
+            }
+        }
+    }
+
+    fn end(mut self, names: &Live) -> News {
+        self.name_test(names);
         let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
         News {
             reports: self.reports,
@@ -77,6 +111,7 @@ impl Family {
 
 impl Session {
     pub(super) fn new(config: Config) -> Self {
+        stacks::want(config.backtrace);
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics),
@@ -88,6 +123,9 @@ impl Session {
             families: HashMap::new(),
             alarms: Vec::new(),
             complaints: Vec::new(),
+            memory: Memory::default(),
+            lean: false,
+            pending: Pending::Nothing,
             counts: Counts::default(),
             config,
         }
@@ -99,6 +137,9 @@ impl Session {
         self.config = fresh.config;
         self.checker = fresh.checker;
         self.window = fresh.window;
+        for (strand, &family) in (0..).zip(&self.family_of) {
+            self.checker.set_scope(StrandId(strand), family);
+        }
     }
 
     /// Whether an event was taken already, so that the settings cannot change any more.
@@ -127,6 +168,7 @@ impl Session {
     pub(super) fn take(&mut self, family: u32) -> News {
         match self.families.get_mut(&family) {
             Some(family) if !family.collecting => {
+                family.name_test(&self.live);
                 let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
                 News {
                     reports: std::mem::take(&mut family.reports),
@@ -150,6 +192,7 @@ impl Session {
 
     /// Checks a property on what the family does from here on; the number it is known by.
     pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
+        self.lean = false;
         self.properties.declare(property, family, &self.live)
     }
 
@@ -177,12 +220,22 @@ impl Session {
             ));
         }
         let mut news = News::default();
-        for (_, family) in self.families.drain() {
+        for family in std::mem::take(&mut self.families).into_values() {
+            family
+                .first
+                .into_iter()
+                .for_each(|first| self.count_test(first));
             let News { reports, forecasts } = family.end(&self.live);
             news.reports.extend(reports);
             news.forecasts.extend(forecasts);
         }
         news
+    }
+
+    /// A family's first strand is through.
+    fn count_test(&mut self, first: u32) {
+        let test = test_of(&self.live.strand(StrandId(first)).name);
+        self.counts.tests += u64::from(test.is_some());
     }
 
     #[cold]
@@ -197,12 +250,10 @@ impl Session {
         });
         let number = self.family_of.get(strand.0 as usize).copied().unwrap_or(0);
         let family = self.families.entry(number).or_default();
-        let test = family
-            .first
-            .map(|first| self.live.strand(StrandId(first)).name);
         let extras = Extras {
-            test,
             window: self.window.as_ref(),
+            backtraces: self.memory.backtraces(violation),
+            panicked: self.memory.panicked(violation),
             ..Extras::default()
         };
         family
@@ -237,30 +288,44 @@ impl Session {
     }
 }
 
-/// A new file, named after the program and the process.
-fn create_trace(directory: &Path) -> std::io::Result<File> {
-    std::fs::create_dir_all(directory)?;
-    let program = std::env::current_exe().ok();
-    let name = program
-        .as_deref()
-        .and_then(Path::file_stem)
-        .unwrap_or("program".as_ref());
-    File::create(directory.join(format!(
-        "{}-{}.aero",
-        name.to_string_lossy(),
-        std::process::id()
-    )))
-}
-
-impl Sink for Session {
+impl Session {
     #[inline]
-    fn event(&mut self, event: Event) {
+    fn judge(&mut self, event: Event, position: u64) {
+        if let Some(violation) = self.checker.step(event, position, &self.live) {
+            self.report(&violation);
+        }
+    }
+
+    /// Judges what is pending.
+    #[inline]
+    fn flush(&mut self) {
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => {}
+            Pending::Begin((begin, position)) => self.judge(begin, position),
+            Pending::Access((begin, at), (access, position)) => {
+                self.judge(begin, at);
+                self.judge(access, position);
+            }
+        }
+    }
+
+    /// Takes an event when more is done than judging it.
+    #[inline(never)]
+    fn full_event(&mut self, event: Event) {
         if self.counts.events == 0 {
             self.open_trace();
+            let config = &self.config;
+            self.lean = config.semantics == Semantics::Rust
+                && self.trace.is_none()
+                && self.window.is_none()
+                && config.predict == Predict::Off
+                && !config.backtrace
+                && self.properties.are_idle();
         }
         self.counts.events += 1;
         let position = self.counts.events;
         self.counts.transactions += u64::from(event.op == Op::Begin);
+        self.memory.event(event.strand, position);
         if let Some(trace) = &mut self.trace
             && let Err(error) = trace.event_with(&event, &self.live)
         {
@@ -281,12 +346,84 @@ impl Sink for Session {
                 .get_or_insert_with(|| Prophet::new(semantics))
                 .step(event, position, &self.live);
         }
-        self.checker.enter_scope(family);
         if self.properties.event(&event, position, family, &self.live)
             && let Some(violation) = self.checker.step(event, position, &self.live)
         {
             self.report(&violation);
         }
+    }
+}
+
+/// A new file, named after the program and the process.
+fn create_trace(directory: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(directory)?;
+    let program = std::env::current_exe().ok();
+    let name = program
+        .as_deref()
+        .and_then(Path::file_stem)
+        .unwrap_or("program".as_ref());
+    File::create(directory.join(format!(
+        "{}-{}.aero",
+        name.to_string_lossy(),
+        std::process::id()
+    )))
+}
+
+impl Sink for Session {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        if !self.lean {
+            return self.full_event(event);
+        }
+        self.counts.events += 1;
+        let position = self.counts.events;
+        match event.op {
+            Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
+                if self.live.kind(event.object()) == ObjectKind::Lock => {}
+            Op::Begin => {
+                self.flush();
+                self.counts.transactions += 1;
+                self.pending = Pending::Begin((event, position));
+            }
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => match self.pending {
+                Pending::Begin(begin) => self.pending = Pending::Access(begin, (event, position)),
+                _ => {
+                    self.flush();
+                    self.judge(event, position);
+                }
+            },
+            Op::End => match std::mem::replace(&mut self.pending, Pending::Nothing) {
+                // A transaction of nothing but locks that do not order.
+                Pending::Begin(_) => {}
+                Pending::Access(begin, access) => {
+                    let found = self
+                        .checker
+                        .solo(begin, access, (event, position), &self.live);
+                    if let Some(violation) = found {
+                        self.report(&violation);
+                    }
+                }
+                Pending::Nothing => self.judge(event, position),
+            },
+            op => {
+                self.flush();
+                self.judge(event, position);
+                if op == Op::Value {
+                    self.lean = false;
+                    self.properties.event(&event, position, 0, &self.live);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn pause(&mut self) {
+        self.flush();
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {
@@ -295,7 +432,6 @@ impl Sink for Session {
         // SAFETY: a strand lives until its exit was merged.
         if !unsafe { strand.as_ref() }.forked {
             self.families.entry(family).or_default().first = Some(id);
-            self.counts.families += 1;
         }
     }
 
@@ -305,11 +441,13 @@ impl Sink for Session {
         if let Some(family) = self.families.get_mut(&number)
             && family.first == Some(id)
         {
+            family.name_test(&self.live);
             family.first = None;
             if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
                 self.families.remove(&number);
                 self.checker.forget_scope(number);
             }
+            self.count_test(id);
         }
     }
 
@@ -319,6 +457,7 @@ impl Sink for Session {
             self.family_of.resize(at + 1, 0);
         }
         self.family_of[at] = family;
+        self.checker.set_scope(StrandId(strand), family);
     }
 
     fn object(&mut self, id: u32, definition: Definition) {
@@ -327,5 +466,15 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
+    }
+
+    fn stack(&mut self, strand: u32, stack: u32) {
+        self.memory.stack(StrandId(strand), stack);
+    }
+
+    fn panicked(&mut self, strand: u32) {
+        if let Some(begin) = self.checker.open_since(StrandId(strand)) {
+            self.memory.left_by_panic(StrandId(strand), begin);
+        }
     }
 }

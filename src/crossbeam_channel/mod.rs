@@ -46,35 +46,35 @@
 //! The hidden module behind crossbeam's own macros (`internal`). With `check`, the macros explain a mistake in an arm
 //! in fewer ways, and take more than 32 arms.
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod channel;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod select;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod select_macro;
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use ::crossbeam_channel::{
     IntoIter, Iter, Receiver, Select, SelectedOperation, Sender, TryIter, after, at, bounded,
     never, select, select_biased, tick, unbounded,
 };
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::{
     channel::{
         IntoIter, Iter, Receiver, Sender, TryIter, after, at, bounded, never, tick, unbounded,
     },
     select::{Select, SelectedOperation},
 };
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[doc(hidden)]
 pub use crate::__crossbeam_channel_internal as crossbeam_channel_internal;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[doc(inline)]
 pub use crate::{
     __crossbeam_channel_select as select, __crossbeam_channel_select_biased as select_biased,
 };
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 #[doc(hidden)]
 pub use ::crossbeam_channel::crossbeam_channel_internal;
 

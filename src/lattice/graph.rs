@@ -1,6 +1,7 @@
 //! The lattice as a graph to look at.
 
 use super::computation::Relevant;
+use super::render::strand;
 use crate::trace::Names;
 use std::fmt::Write;
 
@@ -79,7 +80,7 @@ impl Graph {
             let _ = writeln!(text, "  s{number} [label=\"({values})\"{bold}{red}];");
         }
         for edge in &self.edges {
-            let strand = escape(&names.strand(edge.event.strand).name);
+            let strand = escape(&strand(&edge.event, names));
             let write = format!(
                 "{} = {}",
                 escape(&variables[edge.event.variable]),

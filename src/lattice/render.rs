@@ -140,7 +140,7 @@ impl Outcome {
             ],
             Some(event) => vec![
                 event.position.to_string(),
-                names.strand(event.strand).name,
+                strand(event, names),
                 format!("{} = {}", self.variables[event.variable], event.value),
                 site(event, names).unwrap_or_default(),
             ],
@@ -156,7 +156,7 @@ impl Outcome {
             let step = |step: &Step| {
                 json!({
                     "event": step.event.position,
-                    "strand": names.strand(step.event.strand).name,
+                    "strand": strand(&step.event, names),
                     "site": site(&step.event, names),
                     "variable": self.variables[step.event.variable],
                     "value": step.event.value,
@@ -187,6 +187,15 @@ impl Outcome {
             "initial": self.initial,
             "counterexamples": self.counterexamples.iter().map(counterexample).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// The strand's name, or its number where it has none.
+pub(super) fn strand(event: &Relevant, names: &dyn Names) -> String {
+    let name = names.strand(event.strand).name;
+    match name.is_empty() {
+        true => format!("#{}", event.strand.0),
+        false => name,
     }
 }
 

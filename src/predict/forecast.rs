@@ -190,10 +190,14 @@ impl Forecast {
 
     /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader to judge.
     pub fn fails(&self) -> bool {
-        let counts = |kind| matches!(kind, AnalysisKind::Minimal | AnalysisKind::Blocks);
         self.violations
             .iter()
-            .any(|violation| violation.tier != Tier::Hint && counts(violation.analysis))
+            .any(|violation| match violation.analysis {
+                AnalysisKind::Minimal => violation.tier != Tier::Hint,
+                // Locksets alone do not tell whether a longer cycle is possible: what counts has a schedule.
+                AnalysisKind::Blocks => violation.tier == Tier::Predicted,
+                _ => false,
+            })
     }
 
     /// Is there nothing to tell at all?

@@ -195,6 +195,7 @@ impl Default for Track {
 
 /// What every access of a strand to an object looks at: two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(128))]
 struct Profile {
     reads: Mask,
     changes: Mask,
@@ -437,6 +438,8 @@ pub struct Minimal {
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: Map<ObjectId, Vec<(StrandId, u32)>>,
     index: Map<u64, u32>,
+    /// Some of `index`, each key in the only slot that it can have: one cache line instead of two or three.
+    recent: Vec<(u64, u32)>,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
@@ -468,10 +471,23 @@ impl Minimal {
 
     #[inline]
     fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        match self.index.get(&key(strand, object)) {
+        let key = key(strand, object);
+        match self.recent.get(slot(key)) {
+            Some(&(known, at)) if known == key => at as usize,
+            _ => self.look_up(strand, object),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, strand: StrandId, object: ObjectId) -> usize {
+        let key = key(strand, object);
+        let at = match self.index.get(&key) {
             Some(&at) => at as usize,
             None => self.new_profile(strand, object),
-        }
+        };
+        self.recent.resize(SLOTS, (u64::MAX, 0));
+        self.recent[slot(key)] = (key, at as u32);
+        at
     }
 
     #[cold]
@@ -560,7 +576,11 @@ impl Minimal {
             }
         }
         for (strand, at) in touched {
-            self.index.remove(&key(strand, object));
+            let key = key(strand, object);
+            self.index.remove(&key);
+            if let Some(recent) = self.recent.get_mut(slot(key)) {
+                recent.0 = u64::MAX;
+            }
             self.profiles[at as usize] = Profile::default();
             self.witnesses[at as usize] = Witnesses::default();
             self.unused.push(at);
@@ -626,6 +646,13 @@ impl Minimal {
 
 fn key(strand: StrandId, object: ObjectId) -> u64 {
     u64::from(strand.0) << 32 | u64::from(object.0)
+}
+
+/// How many keys are at hand: 1 MiB.
+const SLOTS: usize = 1 << 16;
+
+fn slot(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
 }
 
 /// Adds what lies between the last access and this one; false if there is no room.

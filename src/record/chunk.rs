@@ -36,6 +36,7 @@ const _: () = assert!(size_of::<Record>() == 16);
 pub(crate) enum What {
     /// Block.
     Begin,
+    /// Block; `ticket` is 1 if a panic left it.
     End,
     Split,
     Restart,
@@ -54,6 +55,8 @@ pub(crate) enum What {
     Define,
     /// `site` is the number of a name.
     Name,
+    /// The number of the stack of the strand's next record.
+    Stack,
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
     GuardRead,
     GuardWrite,
@@ -94,6 +97,13 @@ pub(crate) enum What {
     Lost,
 }
 
+impl What {
+    /// Whether it is something done to an object.
+    pub(super) fn is_access(self) -> bool {
+        self as u8 >= What::GuardRead as u8
+    }
+}
+
 /// Records in a chunk.
 #[cfg(not(loom))]
 pub(crate) const SLOTS: u32 = 2048;
@@ -102,7 +112,8 @@ pub(crate) const SLOTS: u32 = 2;
 
 /// The most records that one operation writes: a begin and an acquire that were held back, an object's definition, and its own, of which the
 /// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
-pub(crate) const RESERVE: u32 = 8;
+/// Each may come with its stack.
+pub(crate) const RESERVE: u32 = 16;
 
 /// An operation may start while the length is at most this: afterwards there is still room for a begin and an acquire that are held back,
 /// so that they can be published before the strand waits for another chunk.

@@ -8,7 +8,6 @@
 //! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
 //! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
 
-#[cfg(not(loom))]
 pub(crate) mod channel;
 mod chunk;
 pub(crate) mod clock;
@@ -16,9 +15,11 @@ pub(crate) mod code;
 mod done;
 pub(crate) mod names;
 mod object;
+mod once;
 pub(crate) mod pool;
 mod prim;
 mod section;
+pub(crate) mod stacks;
 mod strand;
 
 use std::cell::Cell;
@@ -30,6 +31,7 @@ pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
+pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
@@ -323,11 +325,27 @@ impl Pen {
         if self.0.begin.get() | self.0.held.get().object != 0 {
             self.flush();
         }
+        if stacks::are_wanted() && what.is_access() && self.in_block() {
+            self.push_stack();
+        }
         self.write(Record {
             target,
             ticket,
             site,
             what,
+            second: [0; 3],
+        });
+    }
+
+    /// The stack of the access that comes next.
+    #[cold]
+    fn push_stack(self) {
+        let target = untracked(stacks::capture);
+        self.write(Record {
+            target,
+            ticket: 0,
+            site: 0,
+            what: What::Stack,
             second: [0; 3],
         });
     }
@@ -348,6 +366,8 @@ impl Pen {
             .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
         {
             Ok(_) => {
+                // What was seen of the number's former owner.
+                self.0.seen[id as usize % SEEN].set(None);
                 if self.0.begin.get() | self.0.held.get().object != 0 {
                     self.flush();
                 }
@@ -382,6 +402,10 @@ impl Pen {
             self.flush();
         }
         let (ticket, site) = (object.order.draw(), code::site(site));
+        if stacks::are_wanted() {
+            // What happens in the section is recorded where it happens.
+            return self.push(What::Acquire, id, ticket, site);
+        }
         self.0.held.set(Held {
             object: id,
             ticket,
@@ -557,7 +581,6 @@ impl Pen {
     }
 
     /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
-    #[cfg(not(loom))]
     fn read_at(
         self,
         object: &Object<Clock>,
@@ -653,7 +676,8 @@ impl Pen {
         }
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
-            self.push(What::End, self.0.block.get(), 0, 0);
+            let panicked = u32::from(std::thread::panicking());
+            self.push(What::End, self.0.block.get(), panicked, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();

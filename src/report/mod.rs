@@ -386,7 +386,8 @@ impl Report {
             .map(|transaction| transaction.strand)
             .chain(edges)
             .collect();
-        strands.extend(extras.window.iter().flat_map(|window| window.strands()));
+        let survey = extras.window.map(window::Window::survey);
+        strands.extend(survey.iter().flat_map(|survey| &survey.strands));
         let strands = StrandNames::new(names, strands);
         let transactions: Vec<Transaction> = violation
             .transactions
@@ -445,9 +446,9 @@ impl Report {
             .enumerate()
             .map(|(i, (access, transaction))| {
                 let object = access.object.map(|id| {
-                    let gone = extras
-                        .window
-                        .is_some_and(|window| window.was_recycled(id, access.position));
+                    let gone = survey
+                        .as_ref()
+                        .is_some_and(|survey| survey.was_recycled(id, access.position));
                     *indices.entry((id, gone)).or_insert_with(|| {
                         objects.push(if gone {
                             Object::gone(window::kind_of(access.op))
@@ -499,7 +500,7 @@ impl Report {
             test: extras.test.clone(),
             repeats: extras.repeats,
             excerpts: Vec::new(),
-            window: extras.window.map(|window| {
+            window: survey.as_ref().map(|survey| {
                 let limit = if extras.events == 0 {
                     window::EVENTS_IN_A_REPORT
                 } else {
@@ -515,7 +516,7 @@ impl Report {
                     .chain(begins)
                     .chain([violation.event])
                     .collect();
-                window.slice(names, &strands, &cycle, limit)
+                survey.slice(names, &strands, &cycle, limit)
             }),
         };
         report.pattern = Pattern::of(&report);

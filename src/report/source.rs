@@ -105,7 +105,7 @@ impl Workspace {
                 .iter()
                 .filter(holds)
                 .filter_map(|root| path.strip_prefix(root).ok())
-                .last()
+                .next_back()
             {
                 return rest.to_string_lossy().into_owned();
             }

@@ -191,9 +191,22 @@ impl Window {
         }
     }
 
-    /// The strands of its events, and those they fork and join.
-    pub(super) fn strands(&self) -> Vec<StrandId> {
+    /// Looks at every event once: a full window has millions, and the collector waits meanwhile.
+    pub(super) fn survey(&self) -> Survey<'_> {
+        let first = self.entries.front().map_or(NONE, |entry| entry.position);
+        let open = (0..).map(StrandId).zip(&self.open);
+        let open = open.filter(|(_, open)| open.begin < first);
+        let mut survey = Survey {
+            window: self,
+            strands: Vec::new(),
+            open: open
+                .map(|(id, open)| (id, (open.block, open.begin)))
+                .collect(),
+            retired: HashMap::new(),
+            forked: HashMap::new(),
+        };
         let mut seen: Vec<bool> = Vec::new();
+        let mut bounded: HashSet<StrandId> = HashSet::new();
         let mut see = |id: StrandId| {
             let at = id.0 as usize;
             if seen.len() <= at {
@@ -201,48 +214,52 @@ impl Window {
             }
             seen[at] = true;
         };
-        for Entry { event, .. } in &self.entries {
+        for Entry { event, position } in &self.entries {
             see(event.strand);
-            if target(event.op) == Target::Strand {
-                see(event.other());
+            match event.op {
+                Op::Begin => drop(bounded.insert(event.strand)),
+                // It has an end, and no begin before it.
+                Op::End if bounded.insert(event.strand) => {
+                    survey.open.insert(event.strand, (event.block(), 0));
+                }
+                Op::Retire | Op::Recv => survey
+                    .retired
+                    .entry(event.object())
+                    .or_default()
+                    .push(*position),
+                Op::Fork => {
+                    see(event.other());
+                    survey
+                        .forked
+                        .entry(event.other())
+                        .or_default()
+                        .push(*position);
+                }
+                Op::Join => see(event.other()),
+                _ => {}
             }
         }
-        (0..)
+        survey.strands = (0..)
             .zip(seen)
             .filter(|(_, seen)| *seen)
             .map(|(id, _)| StrandId(id))
-            .collect()
-    }
-
-    /// Whether an object's number has been given to another object after the given position.
-    pub(super) fn was_recycled(&self, object: ObjectId, position: u64) -> bool {
-        let from = self
-            .entries
-            .partition_point(|entry| entry.position <= position);
-        let mut retired = false;
-        for Entry { event, .. } in self.entries.range(from..) {
-            if target(event.op) == Target::Object && event.object() == object {
-                if retired {
-                    return true;
-                }
-                retired = matches!(event.op, Op::Retire | Op::Recv);
-            }
-        }
-        false
+            .collect();
+        survey
     }
 
     /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
-    pub(super) fn slice(
+    fn slice(
         &self,
+        survey: &Survey<'_>,
         names: &dyn Names,
         strand_names: &StrandNames,
         around: &[u64],
         limit: usize,
     ) -> Slice {
         let kept = self.nearest(around, limit);
-        let mut resolver = Resolver::new(self, names, strand_names, &kept);
+        let mut resolver = Resolver::new(survey, names, strand_names, &kept);
         let mut slice = Slice::default();
-        let mut open = self.open_at_start();
+        let mut open = survey.open.clone();
         let note = |open: &mut BTreeMap<StrandId, (BlockId, u64)>, entry: &Entry| {
             let Entry { event, position } = entry;
             if event.op == Op::Begin {
@@ -320,32 +337,11 @@ impl Window {
         slice
     }
 
-    /// The transactions that are open before the first entry, with their blocks and begins (0 where not known).
-    fn open_at_start(&self) -> BTreeMap<StrandId, (BlockId, u64)> {
-        let first = self.entries.front().map_or(NONE, |entry| entry.position);
-        let open = (0..)
-            .map(StrandId)
-            .zip(&self.open)
-            .filter(|(_, open)| open.begin < first);
-        let mut inside: BTreeMap<StrandId, (BlockId, u64)> = open
-            .map(|(strand, open)| (strand, (open.block, open.begin)))
-            .collect();
-        // One that has ended meanwhile has an end, and no begin before it.
-        let mut seen: HashSet<StrandId> = HashSet::new();
-        for Entry { event, .. } in &self.entries {
-            let boundary = matches!(event.op, Op::Begin | Op::End);
-            if boundary && seen.insert(event.strand) && event.op == Op::End {
-                inside.insert(event.strand, (event.block(), 0));
-            }
-        }
-        inside
-    }
-
     /// Disjoint ranges of entries, in order: everything, or the surroundings of the given positions.
     fn nearest(&self, around: &[u64], limit: usize) -> Vec<std::ops::Range<usize>> {
         let length = self.entries.len();
         if length <= limit {
-            return vec![0..length];
+            return std::iter::once(0..length).collect();
         }
         let mut anchors: Vec<usize> = around
             .iter()
@@ -368,6 +364,43 @@ impl Window {
             }
         }
         ranges
+    }
+}
+
+/// What a look at every event of a window gives.
+pub(super) struct Survey<'a> {
+    window: &'a Window,
+    /// The strands of the events, and those they fork and join.
+    pub(super) strands: Vec<StrandId>,
+    /// The transactions that are open before the first event, with their blocks and begins (0 where not known).
+    open: BTreeMap<StrandId, (BlockId, u64)>,
+    /// By number, the positions at which an object retired or a strand was forked, that is, at which owners change.
+    retired: HashMap<ObjectId, Vec<u64>>,
+    forked: HashMap<StrandId, Vec<u64>>,
+}
+
+impl Survey<'_> {
+    /// Whether an object's number has been given to another object after the given position.
+    pub(super) fn was_recycled(&self, object: ObjectId, position: u64) -> bool {
+        let retired = self.retired.get(&object).map_or(&[][..], Vec::as_slice);
+        let Some(retired) = retired.iter().find(|retired| **retired > position) else {
+            return false;
+        };
+        let entries = &self.window.entries;
+        let from = entries.partition_point(|entry| entry.position <= *retired);
+        let mut later = entries.range(from..).map(|entry| &entry.event);
+        later.any(|event| target(event.op) == Target::Object && event.object() == object)
+    }
+
+    /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
+    pub(super) fn slice(
+        &self,
+        names: &dyn Names,
+        strand_names: &StrandNames,
+        around: &[u64],
+        limit: usize,
+    ) -> Slice {
+        self.window.slice(self, names, strand_names, around, limit)
     }
 }
 
@@ -539,9 +572,7 @@ impl<K: std::hash::Hash + Eq, V> Table<K, V> {
 struct Resolver<'a> {
     names: &'a dyn Names,
     strand_names: &'a StrandNames,
-    /// By number, the positions at which an object retired or a strand was forked, that is, at which owners change.
-    retired: HashMap<ObjectId, Vec<u64>>,
-    forked: HashMap<StrandId, Vec<u64>>,
+    survey: &'a Survey<'a>,
     /// The last position at which the number is used.
     used: HashMap<ObjectId, u64>,
     strands: Table<(StrandId, usize), String>,
@@ -552,34 +583,24 @@ struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     fn new(
-        window: &Window,
+        survey: &'a Survey<'a>,
         names: &'a dyn Names,
         strand_names: &'a StrandNames,
         kept: &[std::ops::Range<usize>],
     ) -> Self {
-        let mut retired: HashMap<ObjectId, Vec<u64>> = HashMap::new();
-        let mut forked: HashMap<StrandId, Vec<u64>> = HashMap::new();
-        for Entry { event, position } in &window.entries {
-            match event.op {
-                Op::Retire | Op::Recv => retired.entry(event.object()).or_default().push(*position),
-                Op::Fork => forked.entry(event.other()).or_default().push(*position),
-                _ => {}
-            }
-        }
         let mut used = HashMap::new();
         for Entry { event, position } in kept
             .iter()
-            .flat_map(|range| window.entries.range(range.clone()))
+            .flat_map(|range| survey.window.entries.range(range.clone()))
         {
-            if target(event.op) == Target::Object && retired.contains_key(&event.object()) {
+            if target(event.op) == Target::Object && survey.retired.contains_key(&event.object()) {
                 used.insert(event.object(), *position);
             }
         }
         Resolver {
             names,
             strand_names,
-            retired,
-            forked,
+            survey,
             used,
             strands: Table::new(),
             objects: Table::new(),
@@ -590,7 +611,7 @@ impl<'a> Resolver<'a> {
 
     fn object(&mut self, event: &Event, position: u64) -> usize {
         let id = event.object();
-        let retired = self.retired.get(&id).map_or(&[][..], Vec::as_slice);
+        let retired = self.survey.retired.get(&id).map_or(&[][..], Vec::as_slice);
         let later = retired.len() - retired.partition_point(|retired| *retired < position);
         let recycled = match (later, retired.last(), self.used.get(&id)) {
             (0, ..) => false,
@@ -608,7 +629,7 @@ impl<'a> Resolver<'a> {
 
     fn strand(&mut self, id: StrandId, position: u64) -> usize {
         // The fork itself already means the new owner.
-        let forked = self.forked.get(&id).map_or(&[][..], Vec::as_slice);
+        let forked = self.survey.forked.get(&id).map_or(&[][..], Vec::as_slice);
         let later = forked.len() - forked.partition_point(|forked| *forked <= position);
         let name = self.strand_names.name(id);
         self.strands.get((id, later), || {

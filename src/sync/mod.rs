@@ -38,31 +38,31 @@
 pub mod atomic;
 pub mod mpsc;
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod barrier;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod condvar;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod lazy_lock;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod mutex;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod once;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod once_lock;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod poison;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod rwlock;
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 #[allow(deprecated, reason = "std still has `ONCE_INIT`")]
 pub use std::sync::{
     Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, ONCE_INIT, Once, OnceLock,
     RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[allow(deprecated, reason = "std still has `ONCE_INIT`")]
 pub use self::{
     barrier::{Barrier, BarrierWaitResult},

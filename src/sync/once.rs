@@ -13,6 +13,7 @@ pub struct Once {
 
 /// A [`Once`] that nobody has called.
 #[deprecated(note = "the `Once::new()` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const, reason = "as std has it")]
 pub const ONCE_INIT: Once = Once::new();
 
 impl Once {
@@ -20,6 +21,7 @@ impl Once {
     #[inline]
     #[must_use]
     #[track_caller]
+    #[allow(clippy::new_without_default, reason = "std's has none")]
     pub const fn new() -> Once {
         Once {
             done: Done::new(type_name::<Self>),

@@ -29,7 +29,9 @@ mod atomics {
                 assert_eq!(a.fetch_nand(0b11, SeqCst), 0b1001);
                 assert_eq!(a.fetch_max(20, SeqCst), !0b1);
                 assert_eq!(a.fetch_min(5, SeqCst), (!0b1).max(20));
-                assert_eq!(a.fetch_update(SeqCst, SeqCst, |v| Some(v + 1)), Ok((!0b1 as $Int).max(20).min(5)));
+                let before = a.load(SeqCst);
+                assert_eq!(before, 5);
+                assert_eq!(a.fetch_update(SeqCst, SeqCst, |v| Some(v + 1)), Ok(before));
                 a.store(6, SeqCst);
                 assert_eq!(a.fetch_update(SeqCst, SeqCst, |_| None), Err(6));
                 assert_eq!(a.try_update(AcqRel, Acquire, |v| v.checked_sub(1)), Ok(6));

@@ -24,7 +24,8 @@ mod channels {
         let mut some: TryIter<'_, u32> = receiver.try_iter();
         assert_eq!(some.next(), Some(4));
         assert_eq!(format!("{iter:?} {some:?}"), "Iter { rx: Receiver { .. } } TryIter { rx: Receiver { .. } }");
-        assert_eq!((&receiver).into_iter().next(), Some(5));
+        let mut by_reference = IntoIterator::into_iter(&receiver);
+        assert_eq!(by_reference.next(), Some(5));
         drop(sender);
         let rest: IntoIter<u32> = receiver.into_iter();
         assert_eq!(format!("{rest:?}"), "IntoIter { rx: Receiver { .. } }");

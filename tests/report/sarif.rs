@@ -216,7 +216,8 @@ fn the_validator_sees_what_is_wrong() {
 #[test]
 fn every_access_is_a_related_location_and_a_step() {
     for (name, report) in cases::all() {
-        let log: Value = serde_json::from_str(&sarif::render(&[report.clone()])).unwrap();
+        let log: Value =
+            serde_json::from_str(&sarif::render(std::slice::from_ref(&report))).unwrap();
         let result = &log["runs"][0]["results"][0];
         if report.accesses.is_empty() {
             assert!(result.get("codeFlows").is_none());

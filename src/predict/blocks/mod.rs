@@ -77,7 +77,7 @@ impl Default for Bounds {
         Bounds {
             conflicts: 4,
             comparisons: 50_000_000,
-            schedules: 20_000,
+            schedules: 2_000,
             states: 20_000,
         }
     }

@@ -8,12 +8,12 @@
 //!
 //! What is [left out](super#left-out) is listed with the module above.
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod core;
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod types;
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 #[allow(
     deprecated,
     reason = "std still has the constants and `spin_loop_hint`"
@@ -23,10 +23,10 @@ pub use std::sync::atomic::{
     AtomicI32, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, spin_loop_hint,
 };
 
-#[cfg(all(not(all(feature = "check", not(loom))), target_has_atomic = "64"))]
+#[cfg(all(not(feature = "check"), target_has_atomic = "64"))]
 pub use std::sync::atomic::{AtomicI64, AtomicU64};
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[allow(deprecated, reason = "std still has the constants")]
 pub use self::types::{
     ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, AtomicBool, AtomicI8, AtomicI16,
@@ -38,7 +38,7 @@ pub use self::types::{
 pub use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 /// The old name of [`hint::spin_loop`](crate::hint::spin_loop).
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 #[inline]
 #[track_caller]
 #[deprecated(note = "use `hint::spin_loop` instead")]

@@ -277,12 +277,15 @@ impl<T> fmt::Pointer for AtomicPtr<T> {
 
 /// An [`AtomicBool`] that is `false`.
 #[deprecated(note = "the `new` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const, reason = "as std has it")]
 pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
 
 /// An [`AtomicIsize`] that is 0.
 #[deprecated(note = "the `new` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const, reason = "as std has it")]
 pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
 
 /// An [`AtomicUsize`] that is 0.
 #[deprecated(note = "the `new` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const, reason = "as std has it")]
 pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);

@@ -8,15 +8,15 @@
 //! A vain `try_recv` is ordered before every send that it missed, with one exception: a send that found the channel full has updated its state
 //! before it waits, and a `try_recv` that empties the channel before the waiting message is in it comes after that update.
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 mod channel;
 
-#[cfg(not(all(feature = "check", not(loom))))]
+#[cfg(not(feature = "check"))]
 pub use std::sync::mpsc::{
     IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
 };
 
-#[cfg(all(feature = "check", not(loom)))]
+#[cfg(feature = "check")]
 pub use self::channel::{
     IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
 };

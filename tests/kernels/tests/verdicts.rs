@@ -86,11 +86,11 @@ fn kernels_with_parking_lot_locks_get_their_verdicts() {
     check_under_rust(with_parking_lot::ALL);
 }
 
-/// The semantics is a process's, so these run in a process of their own.
-fn run_alone(test: &str) {
+/// Settings are a process's, so these run in a process of their own.
+fn run_alone(test: &str, (variable, value): (&str, &str)) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored"])
-        .env("AERODROME_SEMANTICS", "paper")
+        .env(variable, value)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -102,11 +102,50 @@ fn run_alone(test: &str) {
 
 #[test]
 fn under_the_papers_semantics_locks_order_too() {
-    run_alone("kernels_with_std_locks_under_paper");
+    run_alone(
+        "kernels_with_std_locks_under_paper",
+        ("AERODROME_SEMANTICS", "paper"),
+    );
 }
 
 #[test]
 #[ignore = "run by another test, under other settings"]
 fn kernels_with_std_locks_under_paper() {
     check_under_paper(with_std::ALL);
+}
+
+#[test]
+fn what_a_run_happened_to_miss_is_predicted() {
+    run_alone("kernels_are_predicted", ("AERODROME_PREDICT", "warn"));
+}
+
+#[test]
+#[ignore = "run by another test, under other settings"]
+fn kernels_are_predicted() {
+    let mut wrong = Vec::new();
+    for (kernels, name) in [
+        (with_std::ALL, "std"),
+        (with_parking_lot::ALL, "parking_lot"),
+    ] {
+        for &(kernel, variant, run) in kernels {
+            let expected = match variant {
+                "missed" | "chain" => true,
+                "fixed" | "benign" | "ordered" => false,
+                _ => continue,
+            };
+            let outcome = aerodrome::check(run);
+            let predicted = outcome
+                .forecast
+                .as_ref()
+                .is_some_and(|forecast| forecast.fails());
+            if predicted != expected {
+                let text = outcome.forecast.map(|forecast| forecast.to_string());
+                wrong.push(format!(
+                    "{kernel}/{variant} with {name}: {}",
+                    text.as_deref().unwrap_or("nothing predicted")
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

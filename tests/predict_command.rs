@@ -1,0 +1,105 @@
+//! `aerodrome predict`: its text, its JSON, its exit codes.
+#![cfg(feature = "cli")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const RUN: &str = "\
+T0|begin(withdraw)|1
+T0|acq(l)|2
+T0|r(balance)|3
+T0|rel(l)|4
+T0|acq(l)|5
+T0|w(balance)|6
+T0|rel(l)|7
+T0|end(withdraw)|8
+T1|acq(l)|9
+T1|w(balance)|10
+T1|rel(l)|11
+";
+
+fn predict(arguments: &[&str], trace: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+        .arg("predict")
+        .args(arguments)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that refuses its arguments does not read.
+    let _ = child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(trace.as_bytes());
+    child.wait_with_output().expect("the command ends")
+}
+
+#[test]
+fn a_prediction_shows_the_accesses_the_locks_and_the_schedule_and_exits_with_1() {
+    let output = predict(&["--analysis", "minimal"], RUN);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "\
+predicted, not observed: `withdraw` is not atomic under another schedule of this run
+  read, write, write (minimal)
+  (1) thread `T0` reads `balance` at site 3 (event 3), in transaction `withdraw`, holding `l`
+  (2) thread `T1` writes `balance` at site 10 (event 10), holding `l`
+  (3) thread `T0` writes `balance` at site 6 (event 6), in transaction `withdraw`, holding `l`
+  a schedule that shows it:
+    thread `T0` runs up to event 4: (1)
+    thread `T1` runs up to event 11: (2)
+    thread `T0` runs up to event 6: (3)
+
+";
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+}
+
+#[test]
+fn json_has_the_same_content() {
+    let output = predict(&["--analysis", "minimal", "--json"], RUN);
+    assert_eq!(output.status.code(), Some(1));
+    let forecast: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let violation = &forecast["violations"][0];
+    assert_eq!(violation["tier"], "predicted");
+    assert_eq!(violation["accesses"][1]["position"], 10);
+    assert_eq!(violation["accesses"][1]["locks"][0]["lock"]["name"], "l");
+    assert_eq!(violation["schedule"][2]["to"], 6);
+}
+
+#[test]
+fn nothing_predicted_exits_with_0_and_a_deadlock_alone_does_too() {
+    let output = predict(
+        &["--analysis", "minimal,deadlock"],
+        "T0|w(x)|1\nT1|w(x)|2\n",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "nothing predicted from 2 events\n"
+    );
+    let circle = "T0|acq(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rel(a)|4\nT1|acq(b)|5\nT1|acq(a)|6\nT1|rel(a)|7\nT1|rel(b)|8\n";
+    let output = predict(&["--analysis", "deadlock"], circle);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        String::from_utf8_lossy(&output.stdout)
+            .starts_with("potential deadlock, not observed: 2 threads")
+    );
+}
+
+#[test]
+fn bad_input_and_unknown_analyses_exit_with_2_and_say_why() {
+    let output = predict(&["--analysis", "magic"], RUN);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("expected one of minimal, blocks, reduction, deadlock, found `magic`"),
+        "{message}"
+    );
+    assert_eq!(
+        predict(&[], "T0|rel(l)|1\n").status.code(),
+        Some(2),
+        "a release without its acquire"
+    );
+}
