@@ -198,7 +198,10 @@ fn bad_input_exits_with_2_and_without_a_verdict() {
 #[test]
 fn bad_usage_exits_with_2_and_says_what_was_expected() {
     for (arguments, expected) in [
-        (&[][..], "expected a command: check, predict, lattice, stats, convert or report"),
+        (
+            &[][..],
+            "expected a command: check, predict, lattice, stats, convert or report",
+        ),
         (
             &["fly"],
             "expected a command (check, predict, lattice, stats, convert or report), found `fly`",

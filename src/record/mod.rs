@@ -402,6 +402,7 @@ impl Pen {
             self.flush();
         }
         let (ticket, site) = (object.order.draw(), code::site(site));
+        object.order.take_at(site);
         if stacks::are_wanted() {
             // What happens in the section is recorded where it happens.
             return self.push(What::Acquire, id, ticket, site);
@@ -435,27 +436,33 @@ impl Pen {
             }
             self.write(held.record(what));
         } else {
-            self.push(What::Release, id, object.order.draw(), 0);
+            self.push(
+                What::Release,
+                id,
+                object.order.draw(),
+                object.order.taken_at(),
+            );
         }
     }
 
     /// The lock has just been taken as one of several holders.
     #[inline]
     pub(crate) fn acquire_shared(self, object: &Object, site: &'static Location<'static>) {
-        let id = self.identify(object);
-        self.push(
-            What::AcquireShared,
-            id,
-            object.order.draw_shared(),
-            code::site(site),
-        );
+        let (id, site) = (self.identify(object), code::site(site));
+        object.order.take_at(site);
+        self.push(What::AcquireShared, id, object.order.draw_shared(), site);
     }
 
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn release_shared(self, object: &Object) {
         let id = self.identify(object);
-        self.push(What::ReleaseShared, id, object.order.draw_shared(), 0);
+        self.push(
+            What::ReleaseShared,
+            id,
+            object.order.draw_shared(),
+            object.order.taken_at(),
+        );
     }
 
     /// A shared holder has just become the exclusive one.
