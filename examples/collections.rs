@@ -176,15 +176,19 @@ fn test_two_methods<C: Class>(
             .iter()
             .position(|&analysis| analysis == violation.analysis)
             .expect("deadlocks are no violations");
+        let strands = violation.accesses.iter().map(|access| &access.strand);
         for (strand, method) in [("first", first), ("second", second)] {
-            let own = violation
-                .accesses
-                .iter()
-                .filter(|access| access.strand == strand);
-            // Who comes between with a single access is not broken by it. A hint is about one transaction alone.
-            let broken = match violation.analysis {
-                AnalysisKind::Reduction => violation.accesses[0].strand == strand,
-                _ => own.count() > 1,
+            // Broken is who has another's access between his own. A hint is about one transaction alone.
+            let from = strands.clone().position(|own| own == strand);
+            let to = strands.clone().rposition(|own| own == strand);
+            let broken = match (violation.analysis, from, to) {
+                (AnalysisKind::Reduction, from, _) => from == Some(0),
+                (_, Some(from), Some(to)) => strands
+                    .clone()
+                    .skip(from)
+                    .take(to - from)
+                    .any(|own| own != strand),
+                _ => false,
             };
             if broken {
                 found[column].insert(method.name);

@@ -135,7 +135,7 @@ fn off_says_nothing() {
         let (output, text) = run(test, "off");
         assert!(output.status.success(), "{text}");
         assert!(!text.contains("predicted"), "{text}");
-        assert!(!text.contains("hint"), "{text}");
+        assert!(!text.contains("hint: "), "{text}");
     }
 }
 
