@@ -359,14 +359,17 @@ fn a_condvar() {
 fn a_condvar_with_two_mutexes_panics_and_leaves_the_lock_as_it_was() {
     let (one, two, condvar) = (Mutex::new(()), Mutex::new(()), Condvar::new());
     thread::scope(|s| {
-        let waiter = s.spawn(|| condvar.wait(&mut one.lock()));
-        // Until the waiter waits, this times out; then it panics.
-        let panicked = loop {
-            let wait = || condvar.wait_for(&mut two.lock(), Duration::from_millis(1));
-            if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(wait)) {
-                break panic;
-            }
-        };
+        let held = std::sync::Barrier::new(2);
+        let waiter = s.spawn(|| {
+            let mut guard = one.lock();
+            held.wait();
+            condvar.wait(&mut guard);
+        });
+        // Once the lock can be taken, the waiter waits.
+        held.wait();
+        drop(one.lock());
+        let wait = || condvar.wait_for(&mut two.lock(), Duration::from_secs(10));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(wait)).unwrap_err();
         assert!(panicked.downcast_ref::<&str>().is_some_and(|text| text.contains("more than one mutex")));
         assert!(!two.is_locked());
         while !condvar.notify_one() {}
