@@ -16,7 +16,7 @@ macro_rules! loads {
             use sync::atomic::{AtomicU64, Ordering};
             use sync::{Mutex, RwLock, mpsc};
 
-            pub fn uncontended_lock() {
+            pub(crate) fn uncontended_lock() {
                 let counter = Mutex::new(0_u64);
                 for _ in 0..400_000 {
                     atomic! { *counter.lock().unwrap() += 1; }
@@ -24,7 +24,7 @@ macro_rules! loads {
                 black_box(counter.into_inner().unwrap());
             }
 
-            pub fn own_locks() {
+            pub(crate) fn own_locks() {
                 let counters: [_; 4] = std::array::from_fn(|_| Mutex::new(0_u64));
                 thread::scope(|s| {
                     for counter in &counters {
@@ -37,7 +37,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn contended_lock() {
+            pub(crate) fn contended_lock() {
                 let counter = Mutex::new(0_u64);
                 thread::scope(|s| {
                     for _ in 0..4 {
@@ -50,7 +50,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn bank() {
+            pub(crate) fn bank() {
                 let accounts: Vec<_> = (0..1_000).map(|_| Mutex::new(1_000_i64)).collect();
                 thread::scope(|s| {
                     for thread in 0..4_u64 {
@@ -78,7 +78,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn mostly_reads() {
+            pub(crate) fn mostly_reads() {
                 let value = RwLock::new(0_u64);
                 thread::scope(|s| {
                     for _ in 0..4 {
@@ -97,7 +97,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn contended_fetch_add() {
+            pub(crate) fn contended_fetch_add() {
                 let counter = AtomicU64::new(0);
                 thread::scope(|s| {
                     for _ in 0..4 {
@@ -110,7 +110,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn repeated_loads() {
+            pub(crate) fn repeated_loads() {
                 let flag = AtomicU64::new(1);
                 thread::scope(|s| {
                     for _ in 0..4 {
@@ -127,7 +127,7 @@ macro_rules! loads {
                 });
             }
 
-            pub fn spawn_and_join() {
+            pub(crate) fn spawn_and_join() {
                 let counter = Mutex::new(0_u64);
                 for _ in 0..1_000 {
                     thread::scope(|s| {
@@ -138,7 +138,7 @@ macro_rules! loads {
                 }
             }
 
-            pub fn ping_pong() {
+            pub(crate) fn ping_pong() {
                 let (ping, pong_in) = mpsc::channel();
                 let (pong, ping_in) = mpsc::channel();
                 thread::scope(|s| {

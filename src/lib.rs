@@ -277,6 +277,7 @@
     doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html"
 )]
 
+pub mod cell;
 #[cfg(feature = "trace")]
 pub mod check;
 // A page, not a module: there is nothing in it to use.
@@ -292,11 +293,15 @@ pub mod ci {
 pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
+#[cfg(feature = "crossbeam-channel")]
+pub mod crossbeam_channel;
 pub mod hint;
 #[cfg(feature = "trace")]
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(feature = "once_cell")]
+pub mod once_cell;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot;
 #[cfg(feature = "trace")]

@@ -75,13 +75,38 @@ mod tracked {
         [T: ?Sized] RwLock<T>: |this| &this.object;
         [] Barrier: |this| &this.signals[0], &this.signals[1];
         [] Once: |this| &this.done.object;
-        [T] OnceLock<T>: |this| &this.object;
+        [T] OnceLock<T>: |this| &this.0.object;
         [T, F] LazyLock<T, F>: |this| &this.object;
         [T] mpsc::Sender<T>: |this| &this.channel;
         [T] mpsc::SyncSender<T>: |this| &this.channel;
         [T] mpsc::Receiver<T>: |this| &this.channel;
         // Its waits are its mutex's events: it has none of its own to be named in.
         [] Condvar: |_this|;
+    }
+
+    mod cell {
+        use super::{Sealed, Tracked, record};
+        use crate::cell;
+
+        tracked! {
+            [T: ?Sized] cell::UnsafeCell<T>: |this| &this.object;
+            [T: ?Sized] cell::Tracked<T>: |this| this.object();
+        }
+    }
+
+    #[cfg(feature = "once_cell")]
+    mod once_cell {
+        use super::{Sealed, Tracked, record};
+        use crate::once_cell::{race, sync};
+
+        tracked! {
+            [T] sync::OnceCell<T>: |this| &this.0.object;
+            [T, F] sync::Lazy<T, F>: |this| &this.cell.0.object;
+            [] race::OnceNonZeroUsize: |this| &this.object;
+            [] race::OnceBool: |this| &this.object;
+            [T] race::OnceRef<'_, T>: |this| &this.object;
+            [T] race::OnceBox<T>: |this| &this.object;
+        }
     }
 
     #[cfg(feature = "parking_lot")]
@@ -96,6 +121,26 @@ mod tracked {
             [T: ?Sized] RwLock<T>: |this| this.object();
             [] Once: |this| &this.done.object;
             [] Condvar: |_this|;
+        }
+    }
+
+    #[cfg(feature = "crossbeam-channel")]
+    mod crossbeam_channel {
+        use super::{Sealed, Tracked, record};
+        use crate::crossbeam_channel::{Receiver, Sender};
+
+        tracked! {
+            [T] Sender<T>: |this| &this.channel;
+        }
+
+        impl<T> Tracked for Receiver<T> {}
+
+        impl<T> Sealed for Receiver<T> {
+            fn record_name(&self, number: u32) {
+                if let Some(channel) = self.channel() {
+                    record(channel, number);
+                }
+            }
         }
     }
 }

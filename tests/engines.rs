@@ -54,6 +54,34 @@ fn exact_finds_the_first_cycle_of_any_trace_at_its_event() {
 }
 
 #[test]
+fn a_run_ends_with_the_first_cycle() {
+    for_random_traces(0..2_000, EXTENDED, |events| {
+        let oracle = Oracle::new(events);
+        for kind in EngineKind::ALL {
+            let (taken, found) = kind.engine().run(events, 1);
+            let stepped = {
+                let mut engine = kind.engine();
+                let mut all = events.iter().zip(1..);
+                all.find_map(|(event, position)| engine.step(*event, position))
+            };
+            check(found == stepped, || {
+                format!("{kind} finds {found:?} in a run, {stepped:?} step by step")
+            })?;
+            let expected = found.as_ref().map_or(events.len(), |it| it.event as usize);
+            check(taken == expected, || {
+                format!("{kind} says that it took {taken} of {expected}")
+            })?;
+            if *kind == EngineKind::Exact {
+                check(found.map(|it| it.event) == oracle.first, || {
+                    format!("{kind} does not end at {:?}", oracle.first)
+                })?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn random_traces_are_of_both_sorts() {
     let violations = |mix| {
         (0..1_000)

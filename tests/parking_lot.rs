@@ -88,8 +88,14 @@ fn contains_under_read_then_insert_under_write_is_reported() {
         (Op::Write, set, insert),
     ];
     let found = accesses(&report);
-    assert!(found.iter().all(|access| expected.contains(access)), "{found:?} {expected:?}");
-    assert!(found.contains(&expected[0]) && found.contains(&expected[3]), "{found:?}");
+    assert!(
+        found.iter().all(|access| expected.contains(access)),
+        "{found:?} {expected:?}"
+    );
+    assert!(
+        found.contains(&expected[0]) && found.contains(&expected[3]),
+        "{found:?}"
+    );
     let Some(Place::Source { line, .. }) = report.objects[0].created else {
         panic!("no place: {report:?}");
     };
@@ -132,7 +138,11 @@ fn an_upgradable_read_that_is_released_before_the_write_is_reported() {
             || *total.write() += 1,
         );
     });
-    assert!(accesses(&report).iter().all(|(_, object, _)| object == "`RwLock<i32>`"));
+    assert!(
+        accesses(&report)
+            .iter()
+            .all(|(_, object, _)| object == "`RwLock<i32>`")
+    );
     assert_eq!(accesses(&report)[0].0, Op::Read);
 }
 
@@ -182,8 +192,10 @@ fn an_upgradable_read_that_is_upgraded_is_atomic() {
 #[test]
 fn a_lock_that_is_given_back_for_a_while_is_reported() {
     let total = Mutex::new(0);
-    let ways: [fn(&mut MutexGuard<'_, i32>, &dyn Fn()); 2] =
-        [|guard, f| MutexGuard::unlocked(guard, f), |guard, f| MutexGuard::unlocked_fair(guard, f)];
+    let ways: [fn(&mut MutexGuard<'_, i32>, &dyn Fn()); 2] = [
+        |guard, f| MutexGuard::unlocked(guard, f),
+        |guard, f| MutexGuard::unlocked_fair(guard, f),
+    ];
     for way in ways {
         let report = only(|| {
             between(
@@ -198,7 +210,11 @@ fn a_lock_that_is_given_back_for_a_while_is_reported() {
                 || *total.lock() += 1,
             );
         });
-        assert!(accesses(&report).iter().all(|(_, object, _)| object == "`Mutex<i32>`"));
+        assert!(
+            accesses(&report)
+                .iter()
+                .all(|(_, object, _)| object == "`Mutex<i32>`")
+        );
     }
 }
 
@@ -218,7 +234,11 @@ fn a_read_after_a_lock_was_given_back_is_a_new_one() {
             || *total.lock() += 1,
         );
     });
-    assert!(accesses(&report).iter().all(|(_, object, _)| object == "`FairMutex<i32>`"));
+    assert!(
+        accesses(&report)
+            .iter()
+            .all(|(_, object, _)| object == "`FairMutex<i32>`")
+    );
 }
 
 #[test]
@@ -241,7 +261,12 @@ fn a_mapped_guard_accesses_the_content_of_the_lock() {
         );
     });
     let found = accesses(&report);
-    assert!(found.iter().all(|(_, object, _)| object == "`Mutex<(i32, i32)>`"), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|(_, object, _)| object == "`Mutex<(i32, i32)>`"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -267,7 +292,13 @@ fn a_lock_around_nothing_orders_by_itself() {
         );
     });
     let found = accesses(&report);
-    assert!(found.iter().any(|(op, object, line)| (*op, &**object, *line) == (Op::Acquire, "`Mutex<()>`", second_of(&sites))), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|(op, object, line)| (*op, &**object, *line)
+                == (Op::Acquire, "`Mutex<()>`", second_of(&sites))),
+        "{found:?}"
+    );
 }
 
 fn second_of(sites: &[u32; 3]) -> u32 {
@@ -308,7 +339,10 @@ fn a_reentrant_mutex_is_taken_once() {
         );
     });
     let found = accesses(&report);
-    assert!(found.contains(&(Op::Acquire, "`ReentrantMutex<()>`".to_owned(), again)), "{found:?}");
+    assert!(
+        found.contains(&(Op::Acquire, "`ReentrantMutex<()>`".to_owned(), again)),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -358,7 +392,11 @@ fn a_look_at_a_once_that_is_called_meanwhile_is_reported() {
             || once.call_once(|| {}),
         );
     });
-    assert!(accesses(&report).iter().all(|(_, object, _)| object == "`Once`"));
+    assert!(
+        accesses(&report)
+            .iter()
+            .all(|(_, object, _)| object == "`Once`")
+    );
 }
 
 #[test]
@@ -379,7 +417,11 @@ fn a_raw_lock_of_lock_api_orders_as_a_lock_around_nothing() {
             || *lock.lock() += 1,
         );
     });
-    assert!(accesses(&report).iter().any(|(op, _, line)| (*op, *line) == (Op::Acquire, again)));
+    assert!(
+        accesses(&report)
+            .iter()
+            .any(|(op, _, line)| (*op, *line) == (Op::Acquire, again))
+    );
 }
 
 #[test]
@@ -420,4 +462,50 @@ fn formatting_is_no_access() {
             },
         );
     });
+}
+
+#[cfg(feature = "parking_lot-send_guard")]
+#[test]
+fn a_guard_that_is_sent_is_released_where_it_is_dropped() {
+    let total = Mutex::new(0);
+    let sent = |times: u32| {
+        for _ in 0..times {
+            let mut guard = total.lock();
+            *guard += 1;
+            thread::scope(|s| {
+                s.spawn(move || {
+                    *guard += 1;
+                    drop(guard);
+                });
+            });
+        }
+    };
+    silent(|| {
+        thread::scope(|s| {
+            s.spawn(|| sent(50));
+            s.spawn(|| sent(50));
+        });
+    });
+    assert_eq!(*total.lock(), 200);
+    let report = only(|| {
+        between(
+            |pause| {
+                atomic_block! {
+                    let guard = total.lock();
+                    let seen = *guard;
+                    std::thread::scope(|s| {
+                        s.spawn(move || drop(guard));
+                    });
+                    pause();
+                    *total.lock() = seen + 1;
+                }
+            },
+            || sent(1),
+        );
+    });
+    assert!(
+        accesses(&report)
+            .iter()
+            .all(|(_, object, _)| object == "`Mutex<i32>`")
+    );
 }

@@ -215,3 +215,28 @@ fn a_retired_lock_is_free_for_the_next_that_gets_its_name() {
         4
     );
 }
+
+#[test]
+fn a_recorded_trace_may_have_a_lock_given_back_by_another_strand() {
+    let moved = [
+        "T0 acq(L), T1 rel(L), T1 acq(L), T1 rel(L)",
+        "T0 acqs(L), T1 acqs(L), T2 rels(L), T1 rels(L), T2 acq(L)",
+        "T0 acqs(L), T1 up(L), T2 down(L), T0 rels(L)",
+    ];
+    for terse in moved {
+        assert!(error(terse).contains("to hold L"), "{terse}");
+        let text = text(terse);
+        let mut source = aerodrome::trace::from_reader("a.std", text.as_bytes(), None).unwrap();
+        let aero = to_aero(source.as_mut()).unwrap();
+        let all = admitted("a.aero", &aero).unwrap();
+        assert_eq!(all.len(), terse.split(", ").count(), "{all:?}");
+    }
+    let text = text("T0 acq(L), T1 rel(L), T0 rel(L)");
+    let mut source = aerodrome::trace::from_reader("a.std", text.as_bytes(), None).unwrap();
+    let aero = to_aero(source.as_mut()).unwrap();
+    let error = admitted("a.aero", &aero).unwrap_err().to_string();
+    assert!(
+        error.contains("expected T0 to hold L, found rel(L) by T0"),
+        "{error}"
+    );
+}

@@ -60,7 +60,8 @@ pub struct Checker {
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
-    scope: u32,
+    /// By strand.
+    scopes: Vec<u32>,
 }
 
 /// What makes two violations the same to a user.
@@ -96,15 +97,26 @@ impl Checker {
             ready: VecDeque::new(),
             known: HashMap::new(),
             counts: Vec::new(),
-            scope: 0,
+            scopes: Vec::new(),
         }
     }
 
-    /// What comes next is of this scope. Violations are repeats of one another within a scope only: two tests that run in one
-    /// process fail each for itself.
-    #[inline]
-    pub fn enter_scope(&mut self, scope: u32) {
-        self.scope = scope;
+    /// What a strand does is of this scope from here on. Violations are repeats of one another within a scope only: two tests that
+    /// run in one process fail each for itself.
+    pub fn set_scope(&mut self, strand: StrandId, scope: u32) {
+        let at = strand.0 as usize;
+        if self.scopes.len() <= at {
+            self.scopes.resize(at + 1, 0);
+        }
+        self.scopes[at] = scope;
+    }
+
+    /// The position at which the strand's open transaction began.
+    pub fn open_since(&self, strand: StrandId) -> Option<u64> {
+        self.begins
+            .get(strand.0 as usize)
+            .copied()
+            .filter(|&begin| begin != 0)
     }
 
     /// Forgets which violations a scope has had.
@@ -168,6 +180,42 @@ impl Checker {
         }
     }
 
+    /// Takes a whole transaction of one access, each event with its position, with no event of another strand in between.
+    ///
+    /// The same as three calls of [`step`](Self::step), in less time: nothing can split it, restart it or work for it.
+    #[inline]
+    pub fn solo(
+        &mut self,
+        begin: (Event, u64),
+        access: (Event, u64),
+        end: (Event, u64),
+        names: &(impl Names + ?Sized),
+    ) -> Option<Box<Violation>> {
+        if self.held.is_empty() && self.ready.is_empty() && self.lowering.is_plain(begin.0.strand) {
+            for (event, position) in [begin, access, end] {
+                if let Some(violation) = self.engine.step(event, position) {
+                    self.found.push(*violation);
+                }
+            }
+            if self.found.is_empty() {
+                return None;
+            }
+            self.settle(access.0, names);
+        } else {
+            for (event, position) in [begin, access, end] {
+                let next = self.step(event, position, names);
+                self.ready.extend(next);
+            }
+        }
+        self.ready.pop_front()
+    }
+
+    /// The event will be taken soon, best [`FORESIGHT`](super::FORESIGHT) events later: what it needs is fetched from memory until then.
+    #[inline]
+    pub fn foresee(&self, event: &Event) {
+        self.engine.foresee(event);
+    }
+
     /// The trace is over: gives out what is left, one violation a call.
     pub fn finish(&mut self) -> Option<Box<Violation>> {
         for held in std::mem::take(&mut self.held) {
@@ -194,7 +242,11 @@ impl Checker {
                     .collect(),
             };
             let key = Key {
-                scope: self.scope,
+                scope: self
+                    .scopes
+                    .get(event.strand.0 as usize)
+                    .copied()
+                    .unwrap_or(0),
                 ..key(&violation, event, names)
             };
             match self
@@ -258,6 +310,8 @@ fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Ke
         let info = names.object(object);
         match info.type_name.or(info.name) {
             Some(name) => name.hash(&mut hasher),
+            // Each message has a number of its own, and another one in the file: to a user they are all the same.
+            None if info.kind == ObjectKind::Message => {}
             None => object.0.hash(&mut hasher),
         }
     }

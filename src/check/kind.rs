@@ -61,6 +61,13 @@ macro_rules! engines {
                     $(AnyEngine::$kind(engine) => engine.step(event, position),)*
                 }
             }
+
+            #[inline]
+            fn foresee(&self, event: &Event) {
+                match self {
+                    $(AnyEngine::$kind(engine) => engine.foresee(event),)*
+                }
+            }
         }
     };
 }

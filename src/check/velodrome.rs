@@ -367,10 +367,12 @@ impl Graph {
             let outs = std::mem::take(&mut node.outs);
             self.free.push(number);
             for (out, _) in outs {
-                self.nodes[out as usize]
-                    .ins
-                    .retain(|&other| other != number);
-                candidates.push(out);
+                let ins = &mut self.nodes[out as usize].ins;
+                ins.retain(|&other| other != number);
+                // Only the last of its predecessors to go takes it along, so that it goes once.
+                if ins.is_empty() {
+                    candidates.push(out);
+                }
             }
         }
     }
@@ -471,5 +473,29 @@ impl Graph {
         for (node, place) in first.into_iter().zip(places) {
             self.nodes[node as usize].order = place;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_goes_with_two_predecessors_at_once_goes_once() {
+        let mut graph = Graph::default();
+        let [first, last, between] = [true, false, false].map(|is_open| graph.add(is_open));
+        for (from, to) in [(first, last), (first, between), (between, last)] {
+            assert!(graph.edge(from, to, None).is_none());
+        }
+        graph.close(first);
+        assert!(
+            [first, last, between]
+                .iter()
+                .all(|&node| !graph.is_live(node))
+        );
+        let mut numbers: Vec<_> = (0..4).map(|_| graph.add(false).number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 4, "no two nodes share a number");
     }
 }

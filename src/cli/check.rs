@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
-use crate::check::{Checker, EngineKind};
+use crate::check::{Checker, EngineKind, FORESIGHT};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
@@ -109,7 +109,10 @@ impl Options {
             source.as_mut(),
             self.not_atomic.as_mut(),
             Progress::new(file),
-            |_, event, position, names| {
+            |events, event, position, names| {
+                if let Some(next) = events.get(FORESIGHT) {
+                    checker.foresee(next);
+                }
                 let Some(event) = event else {
                     return ControlFlow::Continue(());
                 };

@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 
 use super::Failure;
 use super::progress::Progress;
-use crate::trace::{BlockId, Error, Event, Names, Op, Source, Tables, WellFormed};
+use crate::trace::{BlockId, Error, Event, Names, Op, Source, Tables};
 
-/// Hands every event of the trace to `take`: as it stands in the trace, as it counts (nothing where it does not), its position, and the
-/// names. Ends with the trace, or when `take` breaks; answers with the number of events taken.
+/// Hands every event of the trace to `take`: as it stands in the trace, with some of those that follow; as it counts (nothing where it
+/// does not); its position; and the names. Ends with the trace, or when `take` breaks; answers with the number of events taken.
 pub(super) fn feed(
     source: &mut dyn Source,
     mut not_atomic: Option<&mut NotAtomic>,
     mut progress: Progress,
-    mut take: impl FnMut(&Event, Option<Event>, u64, &Tables) -> ControlFlow<()>,
+    mut take: impl FnMut(&[Event], Option<Event>, u64, &Tables) -> ControlFlow<()>,
 ) -> Result<u64, Error> {
-    let mut rules = WellFormed::new();
+    let mut rules = source.rules();
     let mut batch = Vec::new();
     let mut position = 0;
     while source.fill(&mut batch)? {
@@ -33,7 +33,7 @@ pub(super) fn feed(
                 Ok(counts) => counts,
                 Err(malformed) => return Err(source.malformed(index, &malformed)),
             };
-            if take(event, counts, position, names).is_break() {
+            if take(&batch[index..], counts, position, names).is_break() {
                 return Ok(position);
             }
         }

@@ -129,13 +129,15 @@ impl Config {
             .iter()
             .map(|&kind| (kind.name(), kind))
             .collect();
-        let window = match std::env::var("AERODROME_WINDOW") {
-            Ok(text) if !text.is_empty() => crate::report::window::parse_bytes(&text)
-                .map_err(|error| ConfigError(format!("AERODROME_WINDOW: {error}")))?,
+        let window = match std::env::var_os("AERODROME_WINDOW") {
+            Some(text) if !text.is_empty() => {
+                crate::report::window::parse_bytes(&text.to_string_lossy())
+                    .map_err(|error| ConfigError(format!("AERODROME_WINDOW: {error}")))?
+            }
             _ => default.window,
         };
-        // As std reads it: anything but `0` is on.
-        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+        // Not `1`: that is set everywhere, for panics, and this costs microseconds an access.
+        let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value == "full");
         Ok(Self {
             mode: word(
                 "AERODROME",

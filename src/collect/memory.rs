@@ -16,10 +16,8 @@ pub(super) struct Memory {
     announced: Vec<Option<u32>>,
     /// Positions, rising, and the stacks of the events there.
     stacks: VecDeque<(u64, u32)>,
-    /// By strand: where its last transaction began.
-    begins: Vec<u64>,
-    /// Transactions that a panic has left: whose, from where to where.
-    panics: VecDeque<(StrandId, u64, u64)>,
+    /// Transactions that a panic has left: whose, and where they began.
+    panics: VecDeque<(StrandId, u64)>,
 }
 
 impl Memory {
@@ -31,7 +29,6 @@ impl Memory {
         self.announced[at] = Some(stack);
     }
 
-    #[inline]
     pub(super) fn event(&mut self, strand: StrandId, position: u64) {
         if let Some(announced) = self.announced.get_mut(strand.0 as usize)
             && let Some(stack) = announced.take()
@@ -40,29 +37,24 @@ impl Memory {
         }
     }
 
-    #[inline]
-    pub(super) fn begin(&mut self, strand: StrandId, position: u64) {
-        let at = strand.0 as usize;
-        if self.begins.len() <= at {
-            self.begins.resize(at + 1, 0);
-        }
-        self.begins[at] = position;
-    }
-
-    /// The strand's transaction ends after `position`, by a panic.
-    pub(super) fn left_by_panic(&mut self, strand: StrandId, position: u64) {
-        let begin = self.begins.get(strand.0 as usize).copied().unwrap_or(0);
-        remember(&mut self.panics, (strand, begin, position));
+    /// The strand's transaction that began there is left by a panic.
+    pub(super) fn left_by_panic(&mut self, strand: StrandId, begin: u64) {
+        remember(&mut self.panics, (strand, begin));
     }
 
     /// The stacks of the blamed transaction's accesses.
     pub(super) fn backtraces(&self, violation: &Violation) -> Vec<(u64, Vec<Frame>)> {
         let accesses = violation.edges.iter().flat_map(|edge| [edge.from, edge.to]);
         let strand = violation.transactions[violation.blame].strand;
-        let stacks = accesses.filter(|access| access.strand == strand).filter_map(|access| {
-            let at = self.stacks.binary_search_by_key(&access.position, |&(position, _)| position).ok()?;
-            Some((access.position, frames(self.stacks[at].1)))
-        });
+        let stacks = accesses
+            .filter(|access| access.strand == strand)
+            .filter_map(|access| {
+                let at = self
+                    .stacks
+                    .binary_search_by_key(&access.position, |&(position, _)| position)
+                    .ok()?;
+                Some((access.position, frames(self.stacks[at].1)))
+            });
         stacks.collect()
     }
 
@@ -70,10 +62,9 @@ impl Memory {
     pub(super) fn panicked(&self, violation: &Violation) -> Vec<usize> {
         let transactions = violation.transactions.iter().enumerate();
         let panicked = transactions.filter(|(_, transaction)| {
-            transaction.begin.is_some_and(|begin| {
-                let is_it = |&(strand, from, to): &_| strand == transaction.strand && (from..=to).contains(&begin);
-                self.panics.iter().any(is_it)
-            })
+            transaction
+                .begin
+                .is_some_and(|begin| self.panics.contains(&(transaction.strand, begin)))
         });
         panicked.map(|(index, _)| index).collect()
     }
@@ -87,16 +78,20 @@ fn remember<T>(memory: &mut VecDeque<T>, thing: T) {
 }
 
 fn frames(stack: u32) -> Vec<Frame> {
-    let stack = stacks::get(stack);
-    let symbols = stack.iter().flat_map(|stack| stack.frames()).flat_map(|frame| frame.symbols());
-    let frames = symbols.map(|symbol| {
-        let place = symbol.filename().zip(symbol.lineno()).map(|(file, line)| Place::Source {
-            file: file.display().to_string(),
-            line,
-            column: symbol.colno().unwrap_or(1),
-        });
-        let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
-        Frame { function, place }
+    let mut frames = Vec::new();
+    stacks::resolve(stack, |symbol| {
+        let place = symbol
+            .filename()
+            .zip(symbol.lineno())
+            .map(|(file, line)| Place::Source {
+                file: file.display().to_string(),
+                line,
+                column: symbol.colno().unwrap_or(1),
+            });
+        let function = symbol
+            .name()
+            .map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
+        frames.push(Frame { function, place });
     });
-    frames.collect()
+    frames
 }

@@ -2,7 +2,11 @@
 //!
 //! A record is emitted when it is first in its strand and next on its object; see [`record`](crate::record) for why any order that this gives is
 //! right. If every drawn ticket has been published, some strand is always ready, so the strands are simply tried in turn.
+//!
+//! Strands write while the merge reads, perhaps faster than it does: a run ends after so many records, and in it no strand keeps the others from
+//! their turn.
 
+use std::collections::HashMap;
 use std::ptr::NonNull;
 
 use crate::record::{Chunk, Record, Strand, What, pool};
@@ -18,10 +22,45 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
+    /// A whole transaction; the same as its events one by one.
+    fn solo(&mut self, whole: Solo);
     /// The strand's next event has this stack.
     fn stack(&mut self, strand: u32, stack: u32);
     /// The strand's transaction ends next, by a panic.
     fn panicked(&mut self, strand: u32);
+}
+
+/// A transaction of one access, perhaps in one critical section of the object's own lock. Many are, and those are judged whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Solo {
+    pub(super) begin: Event,
+    pub(super) access: Event,
+    /// Whether an acquire and a release are around the access, both at `lock_site`.
+    pub(super) is_locked: bool,
+    lock_site: SiteId,
+}
+
+impl Solo {
+    /// Its events, in order.
+    pub(super) fn events(self, mut event: impl FnMut(Event)) {
+        let lock = |op| Event {
+            op,
+            site: self.lock_site,
+            ..self.access
+        };
+        event(self.begin);
+        if self.is_locked {
+            event(lock(Op::Acquire));
+        }
+        event(self.access);
+        if self.is_locked {
+            event(lock(Op::Release));
+        }
+        event(Event {
+            op: Op::End,
+            ..self.begin
+        });
+    }
 }
 
 /// What a record says of a new object.
@@ -54,6 +93,12 @@ struct Life {
     released: bool,
 }
 
+/// The most records of one strand before it is the next one's turn.
+const TURN: u32 = 4_096;
+
+/// The records after which a run ends though there may be more.
+const ENOUGH: u32 = 1 << 16;
+
 /// No such object at the moment.
 const UNDEFINED: u64 = u64::MAX;
 
@@ -63,6 +108,8 @@ pub(super) struct Merge {
     lives: Vec<Life>,
     /// By object: the ticket of its next record.
     next: Vec<u64>,
+    /// By object: the ticket of its retirement, where that was read before what must come before it.
+    retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
 }
 
@@ -70,20 +117,20 @@ pub(super) struct Merge {
 unsafe impl Send for Merge {}
 
 impl Merge {
-    /// Emits everything that can be emitted now; whether there was anything.
+    /// Emits what can be emitted now, or [`ENOUGH`] of it; whether there was anything.
     pub(super) fn run(&mut self, sink: &mut impl Sink) -> bool {
-        let mut any = false;
+        let mut total = 0;
         loop {
             self.meet(sink);
-            let mut progress = false;
+            let mut taken = 0;
             for index in 0..self.readers.len() {
-                progress |= self.advance(index, sink);
+                taken += self.advance(index, sink);
             }
             self.bury();
-            if !progress {
-                return any;
+            total += taken;
+            if taken == 0 || total >= ENOUGH {
+                return total > 0;
             }
-            any = true;
         }
     }
 
@@ -113,7 +160,9 @@ impl Merge {
             }
             self.lives[id as usize] = Life {
                 forked: running,
-                ..Life::default()
+                exited: false,
+                // Nobody joins what nobody forked.
+                released: running,
             };
             self.readers.push(Reader {
                 strand,
@@ -129,11 +178,12 @@ impl Merge {
         }
     }
 
-    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> bool {
+    /// Emits what a strand has, for one turn; how many records that were.
+    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> u32 {
         let reader = &mut self.readers[index];
         if !reader.running {
             if !self.lives[reader.id as usize].forked {
-                return false;
+                return 0;
             }
             reader.running = true;
             // SAFETY: as in `meet`.
@@ -144,25 +194,43 @@ impl Merge {
             );
         }
         let (mut chunk, mut at, id) = (reader.chunk, reader.index, reader.id);
-        let mut progress = false;
+        let mut left = TURN;
         'chunks: loop {
             // SAFETY: a reader's chunk lives until the reader recycles it.
             let current = unsafe { chunk.as_ref() };
             let next = current.next();
             let published = current.published();
-            while at < published {
+            let end = published.min(at + left);
+            while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
-                if !self.is_ready(&record) {
-                    break 'chunks;
+                if record.what == What::Begin && end - at >= 3 {
+                    // SAFETY: as above.
+                    let (access, last) = unsafe { (current.read(at + 1), current.read(at + 2)) };
+                    if let Some(whole) = self.solo(StrandId(id), &record, &access, &last) {
+                        (at, left) = (at + 3, left - 3);
+                        sink.solo(whole);
+                        continue;
+                    }
                 }
-                at += 1;
-                progress = true;
+                if !self.is_ready(&record) {
+                    if record.what != What::Retire {
+                        break 'chunks;
+                    }
+                    // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
+                    self.retiring.insert(record.target, record.ticket);
+                    (at, left) = (at + 1, left - 1);
+                    continue;
+                }
+                (at, left) = (at + 1, left - 1);
                 if record.what == What::Exit {
                     self.readers[index].exited = true;
                     self.lives[id as usize].exited = true;
                 }
                 self.emit(StrandId(id), &record, sink);
+            }
+            if at < published {
+                break;
             }
             let Some(next) = next else { break };
             pool::recycle(chunk);
@@ -170,7 +238,49 @@ impl Merge {
         }
         let reader = &mut self.readers[index];
         (reader.chunk, reader.index) = (chunk, at);
-        progress
+        TURN - left
+    }
+
+    /// The transaction that three records in a row are, if they are one and the access is next on its object.
+    #[inline]
+    fn solo(
+        &mut self,
+        strand: StrandId,
+        begin: &Record,
+        access: &Record,
+        last: &Record,
+    ) -> Option<Solo> {
+        // An object that is to retire may be waiting for this access: that is looked after where records are taken one by one.
+        if last.what != What::End || last.ticket != 0 || !self.retiring.is_empty() {
+            return None;
+        }
+        let (op, is_locked) = match access.what {
+            What::SectionRead => (Op::Read, true),
+            What::SectionWrite => (Op::Write, true),
+            What::SectionReadWrite => (Op::ReadWrite, true),
+            What::Read => (Op::Read, false),
+            What::Write => (Op::Write, false),
+            What::ReadWrite => (Op::ReadWrite, false),
+            What::UpdateAdd => (Op::Update(Update::Add), false),
+            _ => return None,
+        };
+        let next = self.next(access.target);
+        if *next != u64::from(access.ticket) {
+            return None;
+        }
+        *next = (*next + 1) & u64::from(u32::MAX);
+        let event = |target, site, op| Event {
+            strand,
+            target,
+            site: SiteId(site),
+            op,
+        };
+        Some(Solo {
+            begin: event(begin.target, begin.site, Op::Begin),
+            access: event(access.target, access.second_site(), op),
+            is_locked,
+            lock_site: SiteId(access.site),
+        })
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
@@ -236,7 +346,12 @@ impl Merge {
                 if record.ticket != 0 {
                     sink.panicked(strand.0);
                 }
-                sink.event(Event { strand, target, site: SiteId(site), op: Op::End });
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::End,
+                });
             }
             Stack => sink.stack(strand.0, target),
             Split => event(Op::Split, site),
@@ -276,6 +391,7 @@ impl Merge {
                     },
                 );
                 *self.next(target) = 0;
+                self.retire_late(strand, target, sink);
             }
             Name => sink.name(target, site),
             GuardRead => event(Op::Read, site),
@@ -318,7 +434,26 @@ impl Merge {
                 }
                 let next = self.next(target);
                 *next = (*next + 1) & u64::from(u32::MAX);
+                self.retire_late(strand, target, sink);
             }
+        }
+    }
+
+    /// Retires an object whose retirement came before its last record, which has just been emitted.
+    #[inline]
+    fn retire_late(&mut self, strand: StrandId, object: u32, sink: &mut impl Sink) {
+        if !self.retiring.is_empty()
+            && let Some(&ticket) = self.retiring.get(&object)
+            && *self.next(object) == u64::from(ticket)
+        {
+            self.retiring.remove(&object);
+            sink.event(Event {
+                strand,
+                target: object,
+                site: SiteId::NONE,
+                op: Op::Retire,
+            });
+            self.retire(object);
         }
     }
 

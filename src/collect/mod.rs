@@ -12,12 +12,14 @@ mod merge;
 mod properties;
 mod prophet;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 pub use self::config::{Config, ConfigError, Mode, Predict};
 pub use self::deliver::run_test;
@@ -34,7 +36,7 @@ struct Collector {
 }
 
 impl Collector {
-    /// Merges and judges everything that is there; whether there was anything.
+    /// Merges and judges what is there, for a while; whether there was anything.
     fn drain(&mut self) -> bool {
         let any = self.merge.run(&mut self.session);
         for first in self.session.take_alarms() {
@@ -126,8 +128,15 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
         return None;
     }
     let mut guard = COLLECTOR.lock();
-    let collector = guard.as_mut()?;
-    match catch_unwind(AssertUnwindSafe(|| f(collector))) {
+    let collector = guard.as_mut().filter(|_| !pool::is_off())?;
+    let result = catch_unwind(AssertUnwindSafe(|| f(collector)));
+    if result.is_err() {
+        // Before anybody else sees what it has left.
+        pool::switch_off();
+    }
+    // Whoever drains comes back for more, and is not to keep the others out.
+    MutexGuard::unlock_fair(guard);
+    match result {
         Ok(result) => Some(result),
         Err(payload) => {
             let reason = payload
@@ -219,7 +228,7 @@ fn install(config: Config) -> Result<(), ConfigError> {
             return Ok(());
         }
         with(|collector| {
-            collector.drain();
+            while collector.drain() {}
             if collector.session.has_begun() {
                 return Err(late());
             }
@@ -277,7 +286,9 @@ extern "C" fn at_exit() {
 /// Whether the process has failed.
 fn finish() -> bool {
     let last = with(|collector| {
-        collector.drain();
+        // Threads that outlive `main` go on without us: they get no more chunks, so there is an end to what they record.
+        pool::switch_off();
+        while collector.drain() {}
         let unheard = collector.session.finish();
         for complaint in collector.session.take_complaints() {
             say(&complaint);
@@ -288,8 +299,6 @@ fn finish() -> bool {
             collector.session.counts(),
         )
     });
-    // Threads that outlive `main` go on without us.
-    pool::switch_off();
     let Some((unheard, config, counts)) = last else {
         return false;
     };

@@ -36,6 +36,11 @@ impl Open {
 }
 
 impl Properties {
+    /// Whether no property is open and nothing has a value.
+    pub(super) fn are_idle(&self) -> bool {
+        self.open.is_empty() && self.announced.is_empty()
+    }
+
     /// Takes an event of a strand of this family. Whether it counts for everybody: the birth of a variable does not.
     #[inline]
     pub(super) fn event(

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use super::config::{Config, Predict};
 use super::live::Live;
 use super::memory::Memory;
-use super::merge::{Definition, Sink};
+use super::merge::{Definition, Sink, Solo};
 use super::properties::Properties;
 use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
@@ -18,7 +18,7 @@ use crate::predict::Forecast;
 use crate::record::{Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
-use crate::trace::{AeroWriter, Event, Names, Op, StrandId};
+use crate::trace::{AeroWriter, Event, Names, ObjectKind, Op, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -36,6 +36,9 @@ pub(super) struct Session {
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
+    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
+    /// are then nobody's business.
+    lean: bool,
     counts: Counts,
 }
 
@@ -111,6 +114,7 @@ impl Session {
             alarms: Vec::new(),
             complaints: Vec::new(),
             memory: Memory::default(),
+            lean: false,
             counts: Counts::default(),
             config,
         }
@@ -122,6 +126,9 @@ impl Session {
         self.config = fresh.config;
         self.checker = fresh.checker;
         self.window = fresh.window;
+        for (strand, &family) in (0..).zip(&self.family_of) {
+            self.checker.set_scope(StrandId(strand), family);
+        }
     }
 
     /// Whether an event was taken already, so that the settings cannot change any more.
@@ -174,6 +181,7 @@ impl Session {
 
     /// Checks a property on what the family does from here on; the number it is known by.
     pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
+        self.lean = false;
         self.properties.declare(property, family, &self.live)
     }
 
@@ -269,33 +277,23 @@ impl Session {
     }
 }
 
-/// A new file, named after the program and the process.
-fn create_trace(directory: &Path) -> std::io::Result<File> {
-    std::fs::create_dir_all(directory)?;
-    let program = std::env::current_exe().ok();
-    let name = program
-        .as_deref()
-        .and_then(Path::file_stem)
-        .unwrap_or("program".as_ref());
-    File::create(directory.join(format!(
-        "{}-{}.aero",
-        name.to_string_lossy(),
-        std::process::id()
-    )))
-}
-
-impl Sink for Session {
-    #[inline]
-    fn event(&mut self, event: Event) {
+impl Session {
+    /// Takes an event when more is done than judging it.
+    #[inline(never)]
+    fn full_event(&mut self, event: Event) {
         if self.counts.events == 0 {
             self.open_trace();
+            let config = &self.config;
+            self.lean = config.semantics == Semantics::Rust
+                && self.trace.is_none()
+                && self.window.is_none()
+                && config.predict == Predict::Off
+                && !config.backtrace
+                && self.properties.are_idle();
         }
         self.counts.events += 1;
         let position = self.counts.events;
-        if event.op == Op::Begin {
-            self.counts.transactions += 1;
-            self.memory.begin(event.strand, position);
-        }
+        self.counts.transactions += u64::from(event.op == Op::Begin);
         self.memory.event(event.strand, position);
         if let Some(trace) = &mut self.trace
             && let Err(error) = trace.event_with(&event, &self.live)
@@ -317,10 +315,80 @@ impl Sink for Session {
                 .get_or_insert_with(|| Prophet::new(semantics))
                 .step(event, position, &self.live);
         }
-        self.checker.enter_scope(family);
         if self.properties.event(&event, position, family, &self.live)
             && let Some(violation) = self.checker.step(event, position, &self.live)
         {
+            self.report(&violation);
+        }
+    }
+}
+
+/// A new file, named after the program and the process.
+fn create_trace(directory: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(directory)?;
+    let program = std::env::current_exe().ok();
+    let name = program
+        .as_deref()
+        .and_then(Path::file_stem)
+        .unwrap_or("program".as_ref());
+    File::create(directory.join(format!(
+        "{}-{}.aero",
+        name.to_string_lossy(),
+        std::process::id()
+    )))
+}
+
+impl Sink for Session {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        if !self.lean {
+            return self.full_event(event);
+        }
+        self.counts.events += 1;
+        match event.op {
+            Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
+                if self.live.kind(event.object()) == ObjectKind::Lock =>
+            {
+                return;
+            }
+            Op::Begin => self.counts.transactions += 1,
+            Op::Value => {
+                self.lean = false;
+                self.properties
+                    .event(&event, self.counts.events, 0, &self.live);
+            }
+            _ => {}
+        }
+        if let Some(violation) = self.checker.step(event, self.counts.events, &self.live) {
+            self.report(&violation);
+        }
+    }
+
+    #[inline]
+    fn solo(&mut self, whole: Solo) {
+        if !self.lean
+            || (whole.is_locked && self.live.kind(whole.access.object()) != ObjectKind::Lock)
+        {
+            return whole.events(|event| self.event(event));
+        }
+        let (before, around) = (self.counts.events, u64::from(whole.is_locked));
+        self.counts.events += 3 + 2 * around;
+        self.counts.transactions += 1;
+        let begin = (whole.begin, before + 1);
+        let access = (whole.access, before + 2 + around);
+        let end = (
+            Event {
+                op: Op::End,
+                ..whole.begin
+            },
+            self.counts.events,
+        );
+        if let Some(violation) = self.checker.solo(begin, access, end, &self.live) {
             self.report(&violation);
         }
     }
@@ -357,6 +425,7 @@ impl Sink for Session {
             self.family_of.resize(at + 1, 0);
         }
         self.family_of[at] = family;
+        self.checker.set_scope(StrandId(strand), family);
     }
 
     fn object(&mut self, id: u32, definition: Definition) {
@@ -372,7 +441,8 @@ impl Sink for Session {
     }
 
     fn panicked(&mut self, strand: u32) {
-        self.memory
-            .left_by_panic(StrandId(strand), self.counts.events);
+        if let Some(begin) = self.checker.open_since(StrandId(strand)) {
+            self.memory.left_by_panic(StrandId(strand), begin);
+        }
     }
 }

@@ -206,7 +206,7 @@ pub struct Context {
     pub locks: Locks,
     /// The order of the strands' periods, after the event.
     pub order: Order,
-    /// The lock and order events so far, from which schedules are made.
+    /// The lock and order events and the transactions so far, from which schedules are made.
     pub skeleton: Skeleton,
     /// The event changed its strand's lock state.
     pub locks_changed: bool,
@@ -237,8 +237,12 @@ impl Context {
                     begin: Some(position),
                     site: event.site,
                 });
+                self.skeleton.begin(event.strand, position);
             }
-            Op::End => self.transactions[strand] = None,
+            Op::End => {
+                self.transactions[strand] = None;
+                self.skeleton.end(event.strand, position);
+            }
             _ => {
                 self.locks_changed = self.locks.step(event, position);
                 self.period_changed = self.order.step(event);

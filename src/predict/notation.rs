@@ -72,8 +72,16 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
 }
 
 /// Feeds an analysis.
-pub(super) fn run(mut analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
-    let mut now = Context::default();
+pub(super) fn run(analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
+    run_in(Context::default(), analysis, events)
+}
+
+/// Feeds an analysis that is given this context.
+pub(super) fn run_in(
+    mut now: Context,
+    mut analysis: Box<dyn Analysis>,
+    events: &[Event],
+) -> Outcome {
     for (event, position) in events.iter().zip(1..) {
         now.step(*event, position);
         analysis.step(*event, position, &mut now);

@@ -71,7 +71,7 @@ impl Predictor {
         let analyses = AnalysisKind::ALL
             .into_iter()
             .filter(|kind| kinds.contains(kind))
-            .flat_map(start)
+            .map(start)
             .collect();
         Predictor {
             ledger: Ledger::default(),
@@ -105,11 +105,11 @@ impl Predictor {
     }
 }
 
-fn start(kind: AnalysisKind) -> Option<Box<dyn Analysis + Send>> {
+fn start(kind: AnalysisKind) -> Box<dyn Analysis + Send> {
     match kind {
-        AnalysisKind::Minimal => Some(Box::new(Minimal::new())),
-        AnalysisKind::Deadlock => Some(Box::new(Deadlocks::new())),
-        AnalysisKind::Blocks => Some(Box::new(Blocks::new())),
-        AnalysisKind::Reduction => Some(Box::new(Reduction::offline())),
+        AnalysisKind::Minimal => Box::new(Minimal::new()),
+        AnalysisKind::Deadlock => Box::new(Deadlocks::new()),
+        AnalysisKind::Blocks => Box::new(Blocks::new()),
+        AnalysisKind::Reduction => Box::new(Reduction::offline()),
     }
 }

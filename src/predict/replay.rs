@@ -8,7 +8,7 @@ use crate::trace::{Event, Op, StrandId};
 
 /// Does the trace allow the prediction's schedule, and does the exact engine see a violation in it?
 ///
-/// The engine is shown, in the schedule's order, the accesses of the prediction, the begins of their transactions, and
+/// The engine is shown, in the schedule's order, the accesses of the prediction, the begins and ends of their transactions, and
 /// everything that orders. What it is not shown can only add edges between transactions: a cycle that it sees is one
 /// of the whole schedule.
 pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, locks: &Locks) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, locks: &Loc
 
 /// What the engine is shown of the schedule.
 fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
-    // Each strand's begins and accesses, by position.
+    // Each strand's begins, ends and accesses, by position.
     let mut own: Vec<(u64, Event)> = Vec::new();
     for step in &prediction.accesses {
         let access = &step.access;
@@ -40,18 +40,19 @@ fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
             && let (Some(block), Some(begin)) = (transaction.block, transaction.begin)
         {
             let strand = transaction.strand;
-            own.push((
-                begin,
-                Event {
-                    strand,
-                    target: block.0,
-                    site: transaction.site,
-                    op: Op::Begin,
-                },
-            ));
+            let bound = |op| Event {
+                strand,
+                target: block.0,
+                site: transaction.site,
+                op,
+            };
+            own.push((begin, bound(Op::Begin)));
+            let end = skeleton.end_of(strand, begin);
+            own.extend(end.map(|end| (end, bound(Op::End))));
         }
     }
-    own.sort_by_key(|&(position, event)| (position, event.op));
+    // A transaction may end where the next one begins.
+    own.sort_by_key(|&(position, event)| (position, event.op != Op::End, event.op));
     own.dedup();
     let mut reached: Vec<(StrandId, u64)> = Vec::new();
     let mut events = Vec::new();

@@ -1,7 +1,7 @@
 //! What is left of a trace when only locks and order count, and the schedules that it allows.
 //!
-//! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each, up to a bound. From it a
-//! schedule is made for "these strands stand here, all at once": each strand that is needed runs to where it last held
+//! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each, and where its transactions
+//! begin and end, up to a bound. From it a schedule is made for "these strands stand here, all at once": each strand that is needed runs to where it last held
 //! nothing, and from there the locks that are kept to the end are taken in an order that a small search finds.
 //! Kahlon's theorem says that for nested locks there is one whenever the lock states are compatible; what a join,
 //! a signal or a message needs is run before it, and whoever is in the way is run on until he lets go.
@@ -9,7 +9,7 @@
 use super::Run;
 use super::hash::{Map, Mix, Set};
 use super::locks::{LockState, Locks};
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use std::hash::Hasher;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,12 @@ struct Bones {
     ordering: Vec<u32>,
     /// The parent and the fork, where there was one.
     forked: Option<(StrandId, u64)>,
+    /// Where transactions begin and end; an open one ends at [`OPEN`].
+    transactions: Vec<(u64, u64)>,
 }
+
+/// The end of a transaction that has none.
+const OPEN: u64 = u64::MAX;
 
 impl Bones {
     /// How many records there are up to a position, that included.
@@ -41,6 +46,24 @@ impl Bones {
         until
             .checked_sub(1)
             .map_or(LockState::FREE, |last| self.records[last].state)
+    }
+
+    /// The last number of records, up to this one, after which no lock is held.
+    fn free_until(&self, until: usize) -> usize {
+        (0..=until)
+            .rev()
+            .find(|&done| self.state(done) == LockState::FREE)
+            .unwrap_or(0)
+    }
+
+    /// The transaction that is under way after a position. Where one ends and the next begins at the same position, the
+    /// strand is between the two there: a begin comes after all else at its position.
+    fn transaction(&self, position: u64) -> Option<(u64, u64)> {
+        let begun = self
+            .transactions
+            .partition_point(|&(begin, _)| begin < position);
+        let &last = self.transactions.get(begun.checked_sub(1)?)?;
+        (last.1 > position).then_some(last)
     }
 }
 
@@ -154,6 +177,27 @@ impl Skeleton {
         }
     }
 
+    /// A transaction begins.
+    #[inline]
+    pub fn begin(&mut self, strand: StrandId, position: u64) {
+        if self.room == 0 {
+            self.overflown = true;
+            return;
+        }
+        self.room -= 1;
+        self.bones_mut(strand).transactions.push((position, OPEN));
+    }
+
+    /// The strand's transaction ends.
+    #[inline]
+    pub fn end(&mut self, strand: StrandId, position: u64) {
+        if let Some((_, end)) = self.bones_mut(strand).transactions.last_mut()
+            && *end == OPEN
+        {
+            *end = position;
+        }
+    }
+
     fn bones_mut(&mut self, strand: StrandId) -> &mut Bones {
         let at = strand.0 as usize;
         if at >= self.strands.len() {
@@ -240,6 +284,155 @@ impl Skeleton {
             at[strand] = run.to;
             allowed
         })
+    }
+
+    /// There were more events than room: what is here is not all.
+    pub(super) fn is_overflown(&self) -> bool {
+        self.overflown
+    }
+
+    /// How many strands there are.
+    pub(super) fn strands(&self) -> usize {
+        self.strands.len()
+    }
+
+    /// The parent and the fork, where there was one.
+    pub(super) fn forked(&self, strand: StrandId) -> Option<(StrandId, u64)> {
+        self.strands.get(strand.0 as usize)?.forked
+    }
+
+    /// Where a transaction ends, if it does.
+    pub(super) fn end_of(&self, strand: StrandId, begin: u64) -> Option<u64> {
+        let transactions = &self.strands.get(strand.0 as usize)?.transactions;
+        let at = transactions.binary_search_by_key(&begin, |&(begin, _)| begin);
+        let (_, end) = transactions[at.ok()?];
+        (end != OPEN).then_some(end)
+    }
+
+    /// The last position, up to this one, after which the strand is in no transaction and holds no lock.
+    pub(super) fn last_free(&self, strand: StrandId, mut position: u64) -> u64 {
+        let Some(bones) = self.strands.get(strand.0 as usize) else {
+            return position;
+        };
+        loop {
+            let before = position;
+            if let Some((begin, _)) = bones.transaction(position) {
+                position = begin;
+            }
+            let until = bones.until(position);
+            let free = bones.free_until(until);
+            if free < until {
+                position = bones.records[free].position - 1;
+            }
+            if position == before {
+                return position;
+            }
+        }
+    }
+
+    /// The first position, from this one on, after which the strand is in no transaction and holds no lock; the last of all if there
+    /// is none.
+    pub(super) fn next_free(&self, strand: StrandId, mut position: u64) -> u64 {
+        let Some(bones) = self.strands.get(strand.0 as usize) else {
+            return position;
+        };
+        loop {
+            let before = position;
+            if let Some((_, end)) = bones.transaction(position) {
+                position = end;
+            }
+            let until = bones.until(position);
+            if bones.state(until) != LockState::FREE {
+                let mut rest = bones.records[until..].iter();
+                position = rest
+                    .find(|record| record.state == LockState::FREE)
+                    .map_or(u64::MAX, |record| record.position);
+            }
+            if position == before {
+                return position;
+            }
+        }
+    }
+
+    /// All that is kept of a strand between two positions, the later one included, in its order.
+    pub(super) fn steps(
+        &self,
+        strand: StrandId,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = (Event, u64)> + '_ {
+        let bones = self.strands.get(strand.0 as usize);
+        let event = move |op, target, position| {
+            let site = SiteId::NONE;
+            let event = Event {
+                strand,
+                target,
+                site,
+                op,
+            };
+            (event, position)
+        };
+        let records = bones
+            .map_or(&[][..], |bones| {
+                &bones.records[bones.until(from)..bones.until(to)]
+            })
+            .iter()
+            .map(move |record| event(record.op, record.target, record.position));
+        let mut bounds = bones
+            .map_or(&[][..], |bones| {
+                let transactions = &bones.transactions;
+                let first = transactions.partition_point(|&(_, end)| end <= from);
+                let last = transactions.partition_point(|&(begin, _)| begin < to);
+                &transactions[first..last.max(first)]
+            })
+            .iter()
+            .flat_map(move |&(begin, end)| {
+                let begins = from <= begin && begin < to;
+                let ends = from < end && end <= to && end != OPEN;
+                let begin = begins.then(|| event(Op::Begin, 0, begin));
+                let end = ends.then(|| event(Op::End, 0, end));
+                begin.into_iter().chain(end)
+            })
+            .peekable();
+        let mut records = records.peekable();
+        std::iter::from_fn(move || match (records.peek(), bounds.peek()) {
+            (Some((_, record)), Some((event, bound)))
+                if bound < record || bound == record && event.op == Op::End =>
+            {
+                bounds.next()
+            }
+            (None, _) => bounds.next(),
+            _ => records.next(),
+        })
+    }
+
+    /// Is anything kept of a strand between two positions, the later one included?
+    pub(super) fn has_steps(&self, strand: StrandId, from: u64, to: u64) -> bool {
+        from < to && self.steps(strand, from, to).next().is_some()
+    }
+
+    /// What a strand's events between two positions, the later one included, wait for: `need(event, other, position)` for each.
+    pub(super) fn waits(
+        &self,
+        strand: StrandId,
+        from: u64,
+        to: u64,
+        mut need: impl FnMut(u64, StrandId, u64),
+    ) {
+        let Some(bones) = self.strands.get(strand.0 as usize) else {
+            return;
+        };
+        let (from, to) = (bones.until(from), bones.until(to));
+        let first = bones.ordering.partition_point(|&at| (at as usize) < from);
+        for &at in &bones.ordering[first..] {
+            if at as usize >= to {
+                break;
+            }
+            let record = &bones.records[at as usize];
+            self.needs(record, |other, position| {
+                need(record.position, other, position);
+            });
+        }
     }
 
     /// The ordering events that a strand's run covers: those after `from`, up to `to`.
@@ -481,11 +674,9 @@ impl<'a> Play<'a> {
         if bones.state(until) == LockState::FREE {
             return position;
         }
-        let free = (0..until)
-            .rev()
-            .find(|&done| bones.state(done) == LockState::FREE)
-            .unwrap_or(0);
-        free.checked_sub(1)
+        bones
+            .free_until(until)
+            .checked_sub(1)
             .map_or(0, |last| bones.records[last].position)
     }
 

@@ -113,6 +113,14 @@ impl Turn<'_> {
         self.now = self.then.next(changed);
         (self.then.ticket(), self.now)
     }
+
+    /// Makes a new version without a ticket: the moment after it.
+    #[inline]
+    pub(crate) fn change(&mut self) -> Moment {
+        let Moment(now) = self.then.next(true);
+        self.now = Moment(now & !u64::from(u32::MAX) | u64::from(self.then.ticket()));
+        self.now
+    }
 }
 
 impl Drop for Turn<'_> {

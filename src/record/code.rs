@@ -31,15 +31,18 @@ fn encode_aligned(address: usize) -> u32 {
 
 #[cold]
 fn far(address: usize) -> u32 {
-    let mut table = FAR_AWAY.lock();
-    let index = table
-        .iter()
-        .position(|&known| known == address)
-        .unwrap_or_else(|| {
-            table.push(address);
-            table.len() - 1
-        });
-    FAR | index as u32
+    // The table grows, and the program's allocator may use a tracked lock.
+    super::untracked(|| {
+        let mut table = FAR_AWAY.lock();
+        let index = table
+            .iter()
+            .position(|&known| known == address)
+            .unwrap_or_else(|| {
+                table.push(address);
+                table.len() - 1
+            });
+        FAR | index as u32
+    })
 }
 
 fn decode_aligned(code: u32) -> usize {

@@ -8,12 +8,14 @@
 //! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
 //! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
 
+pub(crate) mod channel;
 mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
 mod done;
 pub(crate) mod names;
 mod object;
+mod once;
 pub(crate) mod pool;
 mod prim;
 mod section;
@@ -26,9 +28,10 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::chunk::{Chunk, Record, What};
-use self::clock::Clock;
+use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
+pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
@@ -363,6 +366,8 @@ impl Pen {
             .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
         {
             Ok(_) => {
+                // What was seen of the number's former owner.
+                self.0.seen[id as usize % SEEN].set(None);
                 if self.0.begin.get() | self.0.held.get().object != 0 {
                     self.flush();
                 }
@@ -397,6 +402,7 @@ impl Pen {
             self.flush();
         }
         let (ticket, site) = (object.order.draw(), code::site(site));
+        object.order.take_at(site);
         if stacks::are_wanted() {
             // What happens in the section is recorded where it happens.
             return self.push(What::Acquire, id, ticket, site);
@@ -430,27 +436,33 @@ impl Pen {
             }
             self.write(held.record(what));
         } else {
-            self.push(What::Release, id, object.order.draw(), 0);
+            self.push(
+                What::Release,
+                id,
+                object.order.draw(),
+                object.order.taken_at(),
+            );
         }
     }
 
     /// The lock has just been taken as one of several holders.
     #[inline]
     pub(crate) fn acquire_shared(self, object: &Object, site: &'static Location<'static>) {
-        let id = self.identify(object);
-        self.push(
-            What::AcquireShared,
-            id,
-            object.order.draw_shared(),
-            code::site(site),
-        );
+        let (id, site) = (self.identify(object), code::site(site));
+        object.order.take_at(site);
+        self.push(What::AcquireShared, id, object.order.draw_shared(), site);
     }
 
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn release_shared(self, object: &Object) {
         let id = self.identify(object);
-        self.push(What::ReleaseShared, id, object.order.draw_shared(), 0);
+        self.push(
+            What::ReleaseShared,
+            id,
+            object.order.draw_shared(),
+            object.order.taken_at(),
+        );
     }
 
     /// A shared holder has just become the exclusive one.
@@ -533,8 +545,7 @@ impl Pen {
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
         let id = self.identify(object);
-        let slot = &self.0.seen[id as usize % SEEN];
-        let mut turn = object.order.enter();
+        let turn = object.order.enter();
         let (result, attempt) = operate();
         let what = match attempt {
             Attempt::Did(what) => what,
@@ -545,12 +556,25 @@ impl Pen {
             }
             Attempt::Nothing => return result,
         };
+        self.settle(id, turn, what, site);
+        result
+    }
+
+    /// Records what was done in a turn, unless it says nothing new.
+    #[inline]
+    fn settle(self, id: u32, mut turn: Turn<'_>, what: What, site: &'static Location<'static>) {
+        let slot = &self.0.seen[id as usize % SEEN];
         let epoch = self.epoch();
         if let Some(seen) = slot.get()
             && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
             && covers(seen.what, what)
         {
-            return result;
+            if what == What::UpdateSend {
+                // Whoever has just found nothing must hear of it.
+                let moment = turn.change();
+                slot.set(Some(Seen { moment, ..seen }));
+            }
+            return;
         }
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
@@ -561,7 +585,22 @@ impl Pen {
             moment,
             epoch: self.epoch(),
         }));
-        result
+    }
+
+    /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
+    fn read_at(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        moment: Moment,
+    ) -> bool {
+        let id = self.identify(object);
+        let turn = object.order.enter();
+        let same = turn.moment().version() == moment.version();
+        if same {
+            self.settle(id, turn, What::Read, site);
+        }
+        same
     }
 
     /// Reads an atomic; records it unless this strand has read or written this version in this transaction.
@@ -721,11 +760,14 @@ impl Pen {
 
     // Messages.
 
-    /// Sends a message: its number, which travels with it.
-    pub(crate) fn send(self, site: &'static Location<'static>) -> u32 {
-        let id = self.0.ids.draw();
-        self.push(What::Send, id, 0, code::site(site));
-        id
+    /// The number of a message to be sent, which travels with it.
+    pub(crate) fn message(self) -> u32 {
+        self.0.ids.draw()
+    }
+
+    /// A message was sent. It may have been received already: what counts as its sending is the last record before this one.
+    pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
+        self.push(What::Send, message, 0, code::site(site));
     }
 
     /// A message was received.

@@ -10,21 +10,42 @@ use crate::trace::ObjectKind;
 
 /// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
 #[derive(Debug)]
-pub(crate) struct Tickets(AtomicU32);
+pub(crate) struct Tickets {
+    next: AtomicU32,
+    /// Where the lock was last taken: a release happens in a destructor, which has no place of its own.
+    taken: AtomicU32,
+}
 
 impl Tickets {
+    const fn new() -> Self {
+        Self {
+            next: AtomicU32::new(0),
+            taken: AtomicU32::new(0),
+        }
+    }
+
+    /// Remembers where the lock is taken.
+    #[inline]
+    pub(super) fn take_at(&self, site: u32) {
+        self.taken.store(site, Ordering::Relaxed);
+    }
+
+    pub(super) fn taken_at(&self) -> u32 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
     /// Draws a ticket while the lock is held exclusively.
     #[inline]
     pub(super) fn draw(&self) -> u32 {
-        let ticket = self.0.load(Ordering::Relaxed);
-        self.0.store(ticket.wrapping_add(1), Ordering::Relaxed);
+        let ticket = self.next.load(Ordering::Relaxed);
+        self.next.store(ticket.wrapping_add(1), Ordering::Relaxed);
         ticket
     }
 
     /// Draws a ticket while others may be drawing too.
     #[inline]
     pub(super) fn draw_shared(&self) -> u32 {
-        self.0.fetch_add(1, Ordering::Relaxed)
+        self.next.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -61,7 +82,7 @@ impl Object<Tickets> {
     /// For what is ordered by being held: locks, and whatever draws its tickets one by one.
     #[track_caller]
     pub(crate) const fn new(kind: ObjectKind, type_name: TypeName) -> Self {
-        let order = Tickets(AtomicU32::new(0));
+        let order = Tickets::new();
         Self {
             id: AtomicU32::new(0),
             kind,

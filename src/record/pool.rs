@@ -175,8 +175,11 @@ impl Ids {
     }
 }
 
-/// The number of a new strand.
-pub(super) fn strand() -> u32 {
+/// The number of a new strand. Only a fork says that a number has a new owner: what nobody forked has one that nobody had before.
+pub(super) fn strand(forked: bool) -> u32 {
+    if !forked {
+        return STRANDS.next.fetch_add(1, Ordering::Relaxed);
+    }
     let mut number = [0];
     STRANDS.fill(&mut number);
     number[0]

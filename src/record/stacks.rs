@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use backtrace::Backtrace;
 use once_cell::sync::Lazy;
 use parking_lot::Mutex;
 
@@ -20,28 +19,37 @@ pub(crate) fn want(wanted: bool) {
     WANTED.store(wanted, Ordering::Relaxed);
 }
 
+/// Stacks as the addresses of their frames, by number. Equal stacks have one number, so the table follows the program's code, not its run.
 #[derive(Default)]
 struct Table {
     numbers: HashMap<Vec<usize>, u32>,
-    stacks: Vec<Backtrace>,
+    stacks: Vec<Vec<usize>>,
 }
 
 static TABLE: Lazy<Mutex<Table>> = Lazy::new(Mutex::default);
 
-/// The number of the current stack. Equal stacks have one number, so the table follows the program's code, not its run.
+/// The number of the current stack.
 pub(super) fn capture() -> u32 {
-    let stack = Backtrace::new_unresolved();
-    let key: Vec<_> = stack.frames().iter().map(|frame| frame.ip() as usize).collect();
+    let mut stack = Vec::with_capacity(64);
+    backtrace::trace(|frame| {
+        stack.push(frame.ip() as usize);
+        true
+    });
     let Table { numbers, stacks } = &mut *TABLE.lock();
-    *numbers.entry(key).or_insert_with(|| {
-        stacks.push(stack);
-        stacks.len() as u32 - 1
-    })
+    if let Some(&number) = numbers.get(&stack) {
+        return number;
+    }
+    let number = stacks.len() as u32;
+    stacks.push(stack.clone());
+    numbers.insert(stack, number);
+    number
 }
 
-/// The stack of a number, with its names.
-pub(crate) fn get(number: u32) -> Option<Backtrace> {
-    let mut stack = TABLE.lock().stacks.get(number as usize)?.clone();
-    stack.resolve();
-    Some(stack)
+/// Calls `symbol` for every function of a stack, the innermost first.
+pub(crate) fn resolve(number: u32, mut symbol: impl FnMut(&backtrace::Symbol)) {
+    let stack = TABLE.lock().stacks.get(number as usize).cloned();
+    for address in stack.unwrap_or_default() {
+        // An address in a frame is where the call returns to, which may be in the next statement already.
+        backtrace::resolve(address.wrapping_sub(1) as *mut _, &mut symbol);
+    }
 }

@@ -100,7 +100,7 @@ impl Strand {
             seen: [const { Cell::new(None) }; SEEN],
             limit: AtomicU32::new(LIMIT + 1),
             forked,
-            id: pool::strand(),
+            id: pool::strand(forked),
             first_family: family,
             first: chunk,
             name: OnceLock::new(),

@@ -4,9 +4,8 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::PoisonError;
 
-use super::once_lock::publish;
 use crate::record::clock::Clock;
-use crate::record::{self, Object};
+use crate::record::{self, Object, publish};
 
 /// [`std::sync::LazyLock`], tracked.
 pub struct LazyLock<T, F = fn() -> T> {
@@ -54,7 +53,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
                 let mut init = this.init.lock().unwrap_or_else(PoisonError::into_inner);
                 let f = init.take().unwrap_or_else(|| panic_poisoned());
                 drop(init);
-                publish(&this.object, &this.value, f(), site);
+                let value = f();
+                publish(&this.object, site, || this.value.set(value).is_ok());
                 ran = true;
             });
             if ran && let Some(value) = this.value.get() {

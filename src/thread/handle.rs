@@ -16,7 +16,8 @@ impl Forked {
     /// Forks; the child is to [`start`](Child::start) on its thread.
     #[track_caller]
     pub(super) fn new(name: Option<&str>) -> (Self, Option<Child>) {
-        let child = pen().and_then(|pen| pen.fork(name, Location::caller()));
+        let site = Location::caller();
+        let child = pen().and_then(|pen| pen.fork(name, site));
         (Self(child.as_ref().map(Child::id)), child)
     }
 

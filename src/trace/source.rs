@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::aero::{self, AeroReader};
 use super::rapid::{CsvReader, StdReader};
-use super::{Error, Event, Malformed, Place, Semantics, Tables};
+use super::{Error, Event, Malformed, Place, Semantics, Tables, WellFormed};
 
 /// A trace that is read from its beginning to its end, in bounded memory.
 pub trait Source {
@@ -30,6 +30,20 @@ pub trait Source {
 
     /// How many bytes have been taken in, to show progress.
     fn consumed(&self) -> u64;
+
+    /// Whether a lock may be given back by another strand than the one that took it.
+    fn guards_move(&self) -> bool {
+        false
+    }
+
+    /// The rules that the trace keeps.
+    fn rules(&self) -> WellFormed {
+        if self.guards_move() {
+            WellFormed::with_moving_guards()
+        } else {
+            WellFormed::new()
+        }
+    }
 
     /// The error for an event of the last batch that is not well formed.
     fn malformed(&self, index: usize, malformed: &Malformed) -> Error {

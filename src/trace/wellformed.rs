@@ -182,12 +182,33 @@ pub struct WellFormed {
     objects: Vec<State>,
     crowds: Vec<Vec<(StrandId, u32)>>,
     free_crowds: Vec<u32>,
+    /// Whether a lock may be given back by another strand than the one that took it.
+    guards_move: bool,
 }
 
 impl WellFormed {
     /// Nothing has happened yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// As [`new`](Self::new), for traces of programs that send guards from strand to strand: whoever gives a lock back that is held, gives it back for its
+    /// holder. What nobody holds can still not be given back.
+    ///
+    /// ```
+    /// use aerodrome::trace::{Event, Op, Rule, SiteId, StrandId, WellFormed};
+    ///
+    /// let event = |strand, op| Event { strand: StrandId(strand), target: 7, site: SiteId::NONE, op };
+    /// let mut check = WellFormed::with_moving_guards();
+    /// assert!(check.admit(&event(0, Op::Acquire)).is_ok());
+    /// assert_eq!(check.admit(&event(1, Op::Release)), Ok(Some(event(1, Op::Release))));
+    /// assert_eq!(check.admit(&event(0, Op::Release)).unwrap_err().rule, Rule::NotHeld);
+    /// ```
+    pub fn with_moving_guards() -> Self {
+        Self {
+            guards_move: true,
+            ..Self::default()
+        }
     }
 
     /// Takes the trace's next event: gives it back, or nothing where it does not count, or says which rule it breaks.
@@ -341,9 +362,10 @@ impl WellFormed {
 
     #[inline]
     fn release(&mut self, event: &Event) -> Result<bool, Rule> {
+        let guards_move = self.guards_move;
         let state = self.object(event.object());
         match state {
-            State::Held { holder, depth } if *holder == event.strand => {
+            State::Held { holder, depth } if *holder == event.strand || guards_move => {
                 *depth -= 1;
                 let last = *depth == 0;
                 if last {
@@ -410,9 +432,9 @@ impl WellFormed {
     }
 
     fn release_shared(&mut self, event: &Event) -> Result<bool, Rule> {
-        let id = event.object();
+        let (id, guards_move) = (event.object(), self.guards_move);
         match *self.object(id) {
-            State::Shared { holder, depth } if holder == event.strand => {
+            State::Shared { holder, depth } if holder == event.strand || guards_move => {
                 let rest = State::Shared {
                     holder,
                     depth: depth - 1,
@@ -422,7 +444,9 @@ impl WellFormed {
             }
             State::Crowd(number) => {
                 let crowd = &mut self.crowds[number as usize];
-                let Some(at) = crowd.iter().position(|(member, _)| *member == event.strand) else {
+                let own = crowd.iter().position(|(member, _)| *member == event.strand);
+                // Nobody knows whose guard it was, nor needs to: what counts is how many are left.
+                let Some(at) = own.or(guards_move.then_some(0)) else {
                     return Err(Rule::NotShared);
                 };
                 crowd[at].1 -= 1;
@@ -441,9 +465,10 @@ impl WellFormed {
     }
 
     fn upgrade(&mut self, event: &Event) -> Result<bool, Rule> {
-        let id = event.object();
+        let (id, guards_move) = (event.object(), self.guards_move);
         match *self.object(id) {
-            State::Shared { holder, depth } if holder == event.strand => {
+            State::Shared { holder, depth } if holder == event.strand || guards_move => {
+                let holder = event.strand;
                 *self.object(id) = State::Held { holder, depth };
                 Ok(true)
             }
@@ -462,9 +487,11 @@ impl WellFormed {
     }
 
     fn downgrade(&mut self, event: &Event) -> Result<bool, Rule> {
+        let guards_move = self.guards_move;
         let state = self.object(event.object());
         match *state {
-            State::Held { holder, depth } if holder == event.strand => {
+            State::Held { holder, depth } if holder == event.strand || guards_move => {
+                let holder = event.strand;
                 *state = State::Shared { holder, depth };
                 Ok(true)
             }

@@ -7,9 +7,7 @@
 )]
 
 use aerodrome::trace::{AeroWriter, Format, Semantics, StdWriter};
-use aerodrome::trace::{
-    Error, Event, Names, ObjectId, Op, SiteInfo, Source, WellFormed, from_reader, op_name,
-};
+use aerodrome::trace::{Error, Event, Names, ObjectId, Op, SiteInfo, Source, from_reader, op_name};
 
 /// An event with its numbers resolved: what must survive every conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +55,7 @@ pub fn read(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Vec<Reso
 /// The same, checked for well-formedness: the events that count.
 pub fn admitted(name: &str, bytes: &[u8]) -> Result<Vec<String>, Error> {
     let mut source = from_reader(name, bytes, None)?;
-    let (mut batch, mut all, mut rules) = (Vec::new(), Vec::new(), WellFormed::new());
+    let (mut batch, mut all, mut rules) = (Vec::new(), Vec::new(), source.rules());
     while source.fill(&mut batch)? {
         for (index, event) in batch.iter().enumerate() {
             match rules.admit(event) {

@@ -52,10 +52,18 @@
 //!
 //! # Bounds
 //!
-//! A variable is two `Mark`s, 32 bytes; a group with several live members has them in a list beside. `S` is kept sparsely, by column: a strand
+//! A variable is two `Mark`s, 32 bytes: the current group's only member and that of the group before; or, where the group before is dead, two
+//! members of the current one. A group with more live members has them in a list beside. `S` is kept sparsely, by column: a strand
 //! lists the other open transactions that reach it, so cost and memory follow what is shared and not the number of strands. A strand that is
 //! over gives its slot back when nobody reaches it any more: all its nodes are then dead, and the next owner of the slot goes on with larger
 //! indices.
+//!
+//! # Speed
+//!
+//! Most accesses come after nothing but their strand's own and dead ones, and are done with after a few comparisons. Those are
+//! joined by `|` and `&` where their outcomes are as good as random: a mispredicted branch costs more than all of them. Where
+//! there are many variables the rest of the cost is in waiting for memory, so [`run`](Engine::run) fetches the variables of the next events while it
+//! works on this one.
 //!
 //! # Witness
 //!
@@ -76,7 +84,7 @@ use mark::{Mark, Tag};
 use paged::Paged;
 use reach::{Reachability, Step};
 
-use super::{Engine, Violation};
+use super::{Engine, FORESIGHT, Violation};
 use crate::trace::{Event, Op};
 
 /// A variable: see the module's documentation.
@@ -87,6 +95,17 @@ struct Variable {
 }
 
 const _: () = assert!(size_of::<Variable>() <= 32);
+
+impl Variable {
+    /// `before` is a second member of the current group. The group before never has the kind of the current one, or they would
+    /// be one group.
+    #[inline]
+    fn is_pair(&self) -> bool {
+        self.current.is_single()
+            && self.before.is_a(self.current.own_tag())
+            && !self.current.own_tag().excludes()
+    }
+}
 
 /// A lock: the last exclusive release, and the shared ones since.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,29 +160,48 @@ impl Exact {
         }
     }
 
+    /// An access. Most come after nothing but the strand's own and dead ones.
     #[inline(always)]
-    fn access(&mut self, tag: Tag, event: Event, position: u64) -> Option<Box<Violation>> {
-        let slot = self.graph.slot(&event, position);
+    fn access(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.graph.slot(event, position);
         let node = self.graph.node(slot);
-        let variable = self.variables.get_mut(event.target);
-        let current = variable.current;
+        let Some(variable) = self.variables.get_mut(event.target) else {
+            self.variables.add(event.target);
+            return self.access_slowly(slot, tag, event, position);
+        };
+        let Variable { current, before } = variable;
         if current.is_of(node)
             && (current.is_a(tag) || current.is_a(Tag::Write) || current.is_a(Tag::ReadWrite))
         {
             return None;
         }
-        // Most accesses come after nothing but the strand's own and dead ones.
-        if current.is_single()
-            && !variable.before.is_list()
-            && (current.slot() == slot || self.graph.is_dead(current))
-        {
-            if tag.excludes() || !current.is_a(tag) {
-                variable.before = current;
-            } else if variable.before.is_single() {
-                return self.access_slowly(slot, tag, event, position);
+        if !current.is_list() && !before.is_list() {
+            let mark = Mark::new(node, tag, event.site, position);
+            let is_free = self.graph.is_settled(*current, slot);
+            let is_dead = before.is_empty() | self.graph.is_dead(*before);
+            let is_own = before.slot() == slot;
+            if current.is_a(tag) && !tag.excludes() {
+                // Joins the group, as its only member or as one of two.
+                let is_pair = before.is_a(tag);
+                let is_second_own = is_pair & is_own;
+                if is_pair | is_own | is_dead && is_free | is_second_own | is_dead {
+                    let is_second = is_second_own | !is_free;
+                    *std::hint::select_unpredictable(is_second, before, current) = mark;
+                    return None;
+                }
+            } else if tag.excludes() {
+                if is_free & (is_dead | is_own) || is_free && !variable.is_pair() {
+                    *variable = Variable {
+                        current: mark,
+                        before: Mark::EMPTY,
+                    };
+                    return None;
+                }
+            } else if is_free && !variable.is_pair() {
+                variable.before = variable.current;
+                variable.current = mark;
+                return None;
             }
-            variable.current = Mark::new(node, tag, event.site, position);
-            return None;
         }
         self.access_slowly(slot, tag, event, position)
     }
@@ -174,10 +212,15 @@ impl Exact {
         &mut self,
         slot: u32,
         tag: Tag,
-        event: Event,
+        event: &Event,
         position: u64,
     ) -> Option<Box<Violation>> {
-        let variable = self.variables.get_mut(event.target);
+        let variable = self.variables.entry(event.target);
+        if variable.is_pair() {
+            let Variable { current, before } = *variable;
+            variable.current = self.lists.pair(current.own_tag(), current, before);
+            variable.before = Mark::EMPTY;
+        }
         let commutes = variable.current.tag().commutes(tag);
         if commutes
             && self
@@ -186,14 +229,22 @@ impl Exact {
         {
             return None;
         }
-        let mut step = Step::new(event, position, tag);
+        let mut step = Step::new(*event, position, tag);
         if commutes {
             if !variable.before.is_empty() {
                 self.lists
                     .edges(&mut variable.before, slot, &mut step, &mut self.graph);
             }
             let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
-            variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
+            self.lists.trim(&mut variable.current, &self.graph);
+            if variable.before.is_empty()
+                && !variable.current.is_list()
+                && !self.graph.is_settled(variable.current, slot)
+            {
+                variable.before = mark;
+            } else {
+                variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
+            }
         } else {
             self.lists
                 .edges(&mut variable.current, slot, &mut step, &mut self.graph);
@@ -210,14 +261,30 @@ impl Exact {
 
     /// A strand takes a lock.
     #[inline]
-    fn acquire(&mut self, tag: Tag, event: Event, position: u64) -> Option<Box<Violation>> {
-        let slot = self.graph.slot(&event, position);
-        let lock = self.locks.get_mut(event.target);
-        let mut step = Step::new(event, position, tag);
+    fn acquire(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
+        let slot = self.graph.slot(event, position);
+        let lock = self.locks.get_mut(event.target)?;
+        if self.graph.is_settled(lock.exclusive, slot) && lock.shared.is_empty() {
+            return None;
+        }
+        self.acquire_slowly(slot, tag, event, position)
+    }
+
+    /// A strand takes a lock that others have given back.
+    #[inline(never)]
+    fn acquire_slowly(
+        &mut self,
+        slot: u32,
+        tag: Tag,
+        event: &Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let lock = self.locks.entry(event.target);
+        let mut step = Step::new(*event, position, tag);
         if !lock.exclusive.is_empty() {
             self.graph.edge(lock.exclusive, slot, &mut step);
         }
-        if tag != Tag::AcquireShared && !lock.shared.is_empty() {
+        if tag != Tag::AcquireShared {
             self.lists
                 .edges(&mut lock.shared, slot, &mut step, &mut self.graph);
         }
@@ -226,14 +293,16 @@ impl Exact {
 
     /// A strand gives a lock back, or its right to exclude others.
     #[inline]
-    fn release(&mut self, tag: Tag, event: Event, position: u64) {
-        let slot = self.graph.slot(&event, position);
-        let lock = self.locks.get_mut(event.target);
+    fn release(&mut self, tag: Tag, event: &Event, position: u64) {
+        let slot = self.graph.slot(event, position);
+        let lock = self.locks.entry(event.target);
         let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
         if tag == Tag::ReleaseShared {
             lock.shared = self.lists.join(lock.shared, tag, mark, &self.graph);
-        } else {
-            lock.exclusive = mark;
+            return;
+        }
+        lock.exclusive = mark;
+        if !lock.shared.is_empty() {
             self.lists.discard(lock.shared);
             lock.shared = Mark::EMPTY;
         }
@@ -250,60 +319,72 @@ impl Exact {
     }
 }
 
-impl Engine for Exact {
-    #[inline]
-    fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+impl Exact {
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
         match event.op {
+            Op::Read => self.access(Tag::Read, event, position),
+            Op::Write => self.access(Tag::Write, event, position),
             Op::Begin => {
-                let slot = self.graph.slot(&event, position);
-                self.graph.begin(slot, &event, position);
+                let slot = self.graph.slot(event, position);
+                self.graph.begin(slot, event, position);
+                None
             }
             Op::End => {
-                let slot = self.graph.slot(&event, position);
+                let slot = self.graph.slot(event, position);
                 self.graph.end(slot);
+                None
             }
-            Op::Read => return self.access(Tag::Read, event, position),
-            Op::Write => return self.access(Tag::Write, event, position),
+            Op::Acquire => self.acquire(Tag::Acquire, event, position),
+            Op::Release => {
+                self.release(Tag::Release, event, position);
+                None
+            }
+            _ => self.take_rarer(event, position),
+        }
+    }
+
+    #[inline(never)]
+    fn take_rarer(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        match event.op {
             Op::ReadWrite => return self.access(Tag::ReadWrite, event, position),
             Op::Update(kind) => return self.access(Tag::of_update(kind), event, position),
-            Op::Acquire => return self.acquire(Tag::Acquire, event, position),
             Op::AcquireShared => return self.acquire(Tag::AcquireShared, event, position),
             Op::Upgrade => return self.acquire(Tag::Upgrade, event, position),
-            Op::Release => self.release(Tag::Release, event, position),
             Op::ReleaseShared => self.release(Tag::ReleaseShared, event, position),
             Op::Downgrade => self.release(Tag::Downgrade, event, position),
             Op::Fork => {
-                let slot = self.graph.slot(&event, position);
-                self.graph.fork(slot, &event, position);
+                let slot = self.graph.slot(event, position);
+                self.graph.fork(slot, event, position);
             }
             Op::Join => {
-                let slot = self.graph.slot(&event, position);
-                let mut step = Step::new(event, position, Tag::Join);
+                let slot = self.graph.slot(event, position);
+                let mut step = Step::new(*event, position, Tag::Join);
                 self.graph.join(slot, &mut step);
                 return step.found;
             }
             Op::Signal => {
-                let slot = self.graph.slot(&event, position);
+                let slot = self.graph.slot(event, position);
                 let mark = Mark::new(self.graph.node(slot), Tag::Signal, event.site, position);
-                let signals = self.signals.get_mut(event.target);
+                let signals = self.signals.entry(event.target);
                 *signals = self.lists.join(*signals, Tag::Signal, mark, &self.graph);
             }
             Op::Await => {
-                let slot = self.graph.slot(&event, position);
-                let mut step = Step::new(event, position, Tag::Await);
-                let signals = self.signals.get_mut(event.target);
+                let slot = self.graph.slot(event, position);
+                let mut step = Step::new(*event, position, Tag::Await);
+                let signals = self.signals.entry(event.target);
                 self.lists.edges(signals, slot, &mut step, &mut self.graph);
                 return step.found;
             }
             Op::Send => {
-                let slot = self.graph.slot(&event, position);
+                let slot = self.graph.slot(event, position);
                 let mark = Mark::new(self.graph.node(slot), Tag::Send, event.site, position);
-                *self.messages.get_mut(event.target) = mark;
+                *self.messages.entry(event.target) = mark;
             }
             Op::Recv => {
-                let slot = self.graph.slot(&event, position);
+                let slot = self.graph.slot(event, position);
                 let send = self.messages.take(event.target);
-                let mut step = Step::new(event, position, Tag::Recv);
+                let mut step = Step::new(*event, position, Tag::Recv);
                 if !send.is_empty() {
                     self.graph.edge(send, slot, &mut step);
                 }
@@ -313,8 +394,36 @@ impl Engine for Exact {
             Op::Retire => self.retire(event.target),
             Op::Exit => self.graph.exit(event.strand),
             Op::Split | Op::Restart | Op::Value => {}
+            Op::Begin | Op::End | Op::Read | Op::Write | Op::Acquire | Op::Release => {
+                unreachable!("handled by the caller")
+            }
         }
         None
+    }
+}
+
+impl Engine for Exact {
+    #[inline]
+    fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        self.take(&event, position)
+    }
+
+    fn run(&mut self, events: &[Event], position: u64) -> (usize, Option<Box<Violation>>) {
+        for (at, event) in events.iter().enumerate() {
+            if let Some(next) = events.get(at + FORESIGHT) {
+                self.foresee(next);
+            }
+            let found = self.take(event, position + at as u64);
+            if found.is_some() {
+                return (at + 1, found);
+            }
+        }
+        (events.len(), None)
+    }
+
+    #[inline]
+    fn foresee(&self, event: &Event) {
+        self.variables.prefetch(event.target);
     }
 }
 
@@ -338,6 +447,8 @@ fn find(list: &[Mark], slot: u32) -> Result<usize, usize> {
     list.binary_search_by_key(&slot, |mark| mark.slot())
 }
 
+/// A list of so many is searched for dead members whenever one joins.
+const SHORT: usize = 4;
 /// A list that was larger than this gives its memory back.
 const KEPT_CAPACITY: usize = 64;
 
@@ -372,6 +483,27 @@ impl Lists {
         }
         let list = &self.lists[group.list_number() as usize];
         find(list, slot).is_ok_and(|at| list[at].is_of(node))
+    }
+
+    /// Drops the dead of a short list, after which there may be no list.
+    fn trim(&mut self, group: &mut Mark, graph: &Reachability) {
+        if group.is_list() {
+            let list = &mut self.lists[group.list_number() as usize];
+            if list.len() <= SHORT {
+                list.retain(|&mark| !graph.is_dead(mark));
+                self.shrink(group);
+            }
+        }
+    }
+
+    /// A list of none or one is no list.
+    fn shrink(&mut self, group: &mut Mark) {
+        let list = &self.lists[group.list_number() as usize];
+        if list.len() < 2 {
+            let left = list.first().copied().unwrap_or(Mark::EMPTY);
+            self.discard(*group);
+            *group = left;
+        }
     }
 
     /// The group with `mark` in it, in place of an older access of its strand.
@@ -417,11 +549,7 @@ impl Lists {
             graph.edge(mark, slot, step);
             !graph.is_dead(mark)
         });
-        if list.len() < 2 {
-            let left = list.first().copied().unwrap_or(Mark::EMPTY);
-            self.discard(*group);
-            *group = left;
-        }
+        self.shrink(group);
     }
 
     /// How much memory is kept, in members.

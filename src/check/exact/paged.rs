@@ -2,6 +2,9 @@
 
 const PAGE: usize = 256;
 
+/// A table of fewer pages is in the cache anyway.
+const FEW: usize = 32;
+
 /// Entries that were never touched are `T::default()`.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
@@ -13,11 +16,20 @@ impl<T: Default + Copy> Paged<T> {
         Paged { pages: Vec::new() }
     }
 
+    /// The entry; nothing where its whole page was never touched.
     #[inline]
-    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        match self.pages.get_mut(number as usize / PAGE) {
+            Some(Some(page)) => Some(&mut page[number as usize % PAGE]),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn entry(&mut self, number: u32) -> &mut T {
         let (page, entry) = (number as usize / PAGE, number as usize % PAGE);
         if !matches!(self.pages.get(page), Some(Some(_))) {
-            self.add(page);
+            self.add(number);
         }
         match &mut self.pages[page] {
             Some(page) => &mut page[entry],
@@ -28,18 +40,40 @@ impl<T: Default + Copy> Paged<T> {
     /// The entry, taken out of the table.
     #[inline]
     pub(super) fn take(&mut self, number: u32) -> T {
-        match self.pages.get_mut(number as usize / PAGE) {
-            Some(Some(page)) => std::mem::take(&mut page[number as usize % PAGE]),
-            _ => T::default(),
-        }
+        self.get_mut(number).map_or_else(T::default, std::mem::take)
     }
 
+    /// Makes room for the entry.
     #[cold]
-    fn add(&mut self, page: usize) {
+    pub(super) fn add(&mut self, number: u32) {
+        let page = number as usize / PAGE;
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
         // By way of a vector, so that the page is written once and in its place.
         self.pages[page] = vec![T::default(); PAGE].into_boxed_slice().try_into().ok();
     }
+
+    /// The entry will be asked for soon.
+    #[inline]
+    pub(super) fn prefetch(&self, number: u32) {
+        if self.pages.len() > FEW
+            && let Some(Some(page)) = self.pages.get(number as usize / PAGE)
+        {
+            prefetch(&page[number as usize % PAGE]);
+        }
+    }
+}
+
+/// Brings a value into the cache without waiting for it.
+#[inline(always)]
+fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86_64 has the instruction, and it reads nothing that the program could see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
 }

@@ -274,7 +274,13 @@ impl Reachability {
     #[inline]
     pub(super) fn is_dead(&self, mark: Mark) -> bool {
         let slot = &self.slots[mark.slot() as usize];
-        slot.reached_by.is_empty() && !mark.is_of(slot.open)
+        slot.reached_by.is_empty() & !mark.is_of(slot.open)
+    }
+
+    /// An edge from this access to the strand in `slot` is program order, or closes no cycle ever.
+    #[inline]
+    pub(super) fn is_settled(&self, mark: Mark, slot: u32) -> bool {
+        (mark.slot() == slot) | mark.is_empty() | self.is_dead(mark)
     }
 
     #[inline]
@@ -306,6 +312,7 @@ impl Reachability {
     }
 
     /// Drops what the transaction that just ended reaches.
+    #[inline(never)]
     fn forget(&mut self, slot: u32) {
         let it = &self.slots[slot as usize];
         if !it.reached_by.is_empty() {

@@ -27,7 +27,7 @@
 //! transactions share no variable and no order and never meet in this search, which is the papers' partition into disjoint sets.
 //!
 //! **Schedules.** The papers' tests are exact only where no deadlock is possible. So for every cycle a schedule is looked for in the
-//! log of lock and order events; the cycle is *predicted* if one was found and replayed, *potential* if the search hit
+//! skeleton of lock and order events; the cycle is *predicted* if one was found and replayed, *potential* if the search hit
 //! its bound, and dropped if there is none.
 //!
 //! **Generalisations.** Shared locks: two shared holds do not exclude each other; a lock that is downgraded on the way was held
@@ -41,7 +41,6 @@
 //! answers that one, with 1v-blocks and 2v-blocks to the letter, and [`exhaustive`] is theorem 5 to the letter.
 
 mod exhaustive;
-mod log;
 mod papers;
 mod replay;
 mod search;
@@ -49,13 +48,13 @@ mod serial;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use exhaustive::{Kept, Verdict, exhaustive};
 pub use serial::Equivalence;
 
-use super::{Analysis, Context, Outcome, Set};
+use super::{Analysis, Context, Outcome, Prediction, Set, Tier};
 use crate::trace::{Event, ObjectId, Op};
-use log::Log;
 use search::{Cycles, Findings, one_variable};
 use summary::Summaries;
 
@@ -106,7 +105,8 @@ impl Default for Bounds {
 #[derive(Debug)]
 pub struct Blocks {
     kept: Summaries,
-    log: Option<Log>,
+    /// Schedules are looked for.
+    realises: bool,
     bounds: Bounds,
     papers: bool,
     /// Locks of which the second was acquired while the first was held.
@@ -129,18 +129,17 @@ impl Blocks {
     pub fn with(bounds: Bounds) -> Blocks {
         Blocks {
             kept: Summaries::new(false),
-            log: Some(Log::default()),
+            realises: true,
             bounds,
             papers: false,
             nested: Set::default(),
         }
     }
 
-    /// Keeps no log of lock and order events and looks for no schedules: memory follows the distinct blocks alone, and all that
-    /// is found is potential.
+    /// Looks for no schedules: all that is found is potential.
     pub fn without_schedules(bounds: Bounds) -> Blocks {
         Blocks {
-            log: None,
+            realises: false,
             ..Blocks::with(bounds)
         }
     }
@@ -149,7 +148,7 @@ impl Blocks {
     pub fn papers() -> Blocks {
         Blocks {
             kept: Summaries::new(true),
-            log: None,
+            realises: false,
             papers: true,
             ..Blocks::with(Bounds::default())
         }
@@ -173,11 +172,6 @@ impl Analysis for Blocks {
                 .filter(|(held, lock)| held != lock);
             self.nested.extend(pairs);
         }
-        if let Some(log) = &mut self.log
-            && !log.step(event, position)
-        {
-            self.log = None;
-        }
         self.kept.step(event, position, now);
     }
 
@@ -192,9 +186,10 @@ impl Analysis for Blocks {
                 &mut outcome.predictions,
             );
             outcome.notes.extend((!whole).then(|| self.cut_short()));
+            outcome.notes.extend(self.doubt(&outcome.predictions));
             return outcome;
         }
-        let mut findings = Findings::new(self.log.as_ref(), now, self.bounds);
+        let mut findings = Findings::new(now, self.realises, self.bounds);
         one_variable(&self.kept, &now.order, &mut findings);
         if !findings.cut_short {
             Cycles::new(&self.kept, &now.order, &mut findings).search();
@@ -202,28 +197,26 @@ impl Analysis for Blocks {
         if findings.cut_short {
             outcome.notes.push(self.cut_short());
         }
-        let potential = findings
-            .predictions
-            .iter()
-            .any(|found| !found.notes.is_empty());
         outcome.predictions = findings.predictions;
         outcome.predictions.sort_by_key(|found| found.tier);
-        if potential
-            && self
-                .nested
-                .iter()
-                .any(|&(a, b)| self.nested.contains(&(b, a)))
-        {
-            outcome.notes.push(
-                "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm"
-                    .to_string(),
-            );
-        }
+        outcome.notes.extend(self.doubt(&outcome.predictions));
         outcome
     }
 }
 
 impl Blocks {
+    /// The theorems assume that there are no deadlocks: where they are possible, what has no schedule is doubtful.
+    fn doubt(&self, found: &[Prediction]) -> Option<String> {
+        let crosswise = || {
+            self.nested
+                .iter()
+                .any(|&(a, b)| self.nested.contains(&(b, a)))
+        };
+        let doubtful = found.iter().any(|found| found.tier == Tier::Potential) && crosswise();
+        let note = "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm";
+        doubtful.then(|| note.to_string())
+    }
+
     fn cut_short(&self) -> String {
         format!(
             "blocks: the search was cut short after {} comparisons: may be incomplete",

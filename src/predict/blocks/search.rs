@@ -1,13 +1,14 @@
 //! Cycles of transactions: one variable, two transactions, any number.
 
 use super::Bounds;
-use super::log::{Log, Point, Realised};
 use super::summary::{Place, Summaries, Summary, disjoint};
-use crate::check::{Access, Engine, Exact, Transaction};
+use super::window::{Point, Realised, realise};
+use crate::check::{Access, Transaction};
 use crate::predict::{
-    AnalysisKind, Context, Hold, Map, Order, Prediction, Run, Set, Step, Tier, conflict, word,
+    AnalysisKind, Context, Hold, Map, Order, Prediction, Set, Step, Tier, conflict, replay, word,
 };
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use std::rc::Rc;
 
 /// The access of a summary, by index.
 type Node = (usize, usize);
@@ -20,8 +21,9 @@ type Key = Vec<(Option<BlockId>, Op, SiteId, Option<ObjectId>)>;
 
 /// What the searches share: bounds, schedules, and the findings.
 pub(super) struct Findings<'a> {
-    pub(super) log: Option<&'a Log>,
     now: &'a Context,
+    /// Schedules are looked for.
+    realises: bool,
     pub(super) bounds: Bounds,
     /// Comparisons made so far.
     pub(super) compared: u64,
@@ -56,10 +58,10 @@ impl Member {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(log: Option<&'a Log>, now: &'a Context, bounds: Bounds) -> Findings<'a> {
+    pub(super) fn new(now: &'a Context, realises: bool, bounds: Bounds) -> Findings<'a> {
         Findings {
-            log,
             now,
+            realises,
             bounds,
             compared: 0,
             cut_short: false,
@@ -92,77 +94,46 @@ impl<'a> Findings<'a> {
             self.predictions[at].count += 1;
             return true;
         }
-        let (tier, schedule, order, note) = match self.schedule(hops, ends) {
-            Realised::No => return false,
-            Realised::Yes(schedule, window) => {
-                let order: Vec<u64> = window.iter().map(|&(_, position)| position).collect();
-                (Tier::Predicted, schedule, order, None)
-            }
-            Realised::Unknown => {
-                let note = "no schedule was looked for, or none found within the bound: locks and order allow it";
-                (
-                    Tier::Potential,
-                    Vec::<Run>::new(),
-                    Vec::new(),
-                    Some(note.to_string()),
-                )
-            }
-        };
-        let place = |position: u64| order.iter().position(|&p| p == position);
-        members.sort_by_key(|member| place(member.step.access.position));
-        self.known.insert(key, self.predictions.len());
-        self.predictions.push(Prediction {
+        let mut prediction = Prediction {
             analysis: AnalysisKind::Blocks,
-            tier,
+            tier: Tier::Potential,
             pattern: pattern(),
             accesses: members.iter().map(|member| member.step.clone()).collect(),
-            schedule,
-            notes: note.into_iter().collect(),
+            schedule: Vec::new(),
+            notes: Vec::new(),
             count: 1,
-        });
+        };
+        match self.schedule(hops, ends) {
+            Realised::No => return false,
+            Realised::Unknown => {}
+            Realised::Yes(schedule, order) => {
+                let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
+                prediction.accesses.sort_by_key(place);
+                prediction.schedule = schedule;
+                // What is claimed has been replayed.
+                if replay::violates(&prediction, &self.now.skeleton, &self.now.locks) {
+                    prediction.tier = Tier::Predicted;
+                } else {
+                    prediction.schedule.clear();
+                }
+            }
+        }
+        if prediction.tier == Tier::Potential {
+            let note = "no schedule was looked for, or none found within the bound: locks and order allow it";
+            prediction.notes.push(note.to_string());
+        }
+        self.known.insert(key, self.predictions.len());
+        self.predictions.push(prediction);
         true
     }
 
     fn schedule(&mut self, hops: &[(Member, Member)], ends: &[(StrandId, u64)]) -> Realised {
-        let Some(log) = self.log else {
+        if !self.realises || self.schedules == self.bounds.schedules {
             return Realised::Unknown;
-        };
+        }
         self.schedules += 1;
-        if self.schedules > self.bounds.schedules {
-            return Realised::Unknown;
-        }
         let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
-        let realised = log.realise(&pairs, ends, self.bounds.states);
-        match &realised {
-            // What is claimed has been replayed.
-            Realised::Yes(schedule, window) if !self.violates(schedule, window) => {
-                Realised::Unknown
-            }
-            _ => realised,
-        }
-    }
-
-    /// Does the trace allow the schedule, and does the exact engine see a violation in its window? Outside the window all
-    /// transactions have ended.
-    fn violates(&self, schedule: &[Run], window: &[(Event, u64)]) -> bool {
-        let mut engine = Exact::new();
-        let locks = |op| {
-            matches!(
-                op,
-                Op::Acquire
-                    | Op::Release
-                    | Op::AcquireShared
-                    | Op::ReleaseShared
-                    | Op::Upgrade
-                    | Op::Downgrade
-            )
-        };
-        self.now.skeleton.allows(schedule, &self.now.locks)
-            && window
-                .iter()
-                .filter(|(event, _)| !locks(event.op))
-                .zip(1..)
-                .any(|((event, _), position)| engine.step(*event, position).is_some())
+        realise(&self.now.skeleton, &pairs, ends, self.bounds.states)
     }
 }
 
@@ -280,10 +251,10 @@ pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findi
 pub(super) struct Cycles<'a, 'b> {
     kept: &'a Summaries,
     order: &'a Order,
-    /// For each variable the accesses that can conflict.
-    nodes: Map<ObjectId, Vec<Node>>,
-    /// Summaries that come later on every schedule, filled when asked for.
-    later: Map<usize, Vec<usize>>,
+    /// For each variable the accesses that can conflict, sorted.
+    nodes: Map<ObjectId, Rc<[Node]>>,
+    /// For each strand its summaries with such accesses, by the last time that they happened.
+    strand_summaries: Vec<Vec<usize>>,
     findings: &'a mut Findings<'b>,
     hops: Vec<Hop>,
     strands: Vec<StrandId>,
@@ -301,7 +272,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
         let mut nodes: Map<ObjectId, Vec<Node>> = Map::default();
+        let mut strand_summaries: Vec<Vec<usize>> = Vec::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
+            let mut contended = false;
             for (index, (_, variable)) in summary.shape.accesses.iter().enumerate() {
                 if kept
                     .variables
@@ -309,14 +282,27 @@ impl<'a, 'b> Cycles<'a, 'b> {
                     .is_some_and(|shared| shared.contended())
                 {
                     nodes.entry(*variable).or_default().push((at, index));
+                    contended = true;
                 }
             }
+            let strand = summary.strand.0 as usize;
+            if contended {
+                let count = strand_summaries.len().max(strand + 1);
+                strand_summaries.resize_with(count, Vec::new);
+                strand_summaries[strand].push(at);
+            }
+        }
+        for own in &mut strand_summaries {
+            own.sort_by_key(|&at| last(&kept.summaries[at]).begin);
         }
         Cycles {
             kept,
             order,
-            nodes,
-            later: Map::default(),
+            nodes: nodes
+                .into_iter()
+                .map(|(at, own)| (at, own.into()))
+                .collect(),
+            strand_summaries,
             findings,
             hops: Vec::new(),
             strands: Vec::new(),
@@ -358,12 +344,10 @@ impl<'a, 'b> Cycles<'a, 'b> {
     /// Follows every conflict that leads out of an access, with so many conflicts left.
     fn leave(&mut self, out: Node, start: usize, left: usize) {
         let (op, variable) = self.access(out);
-        let Some(nodes) = self.nodes.get(&variable) else {
+        let Some(nodes) = self.nodes.get(&variable).cloned() else {
             return;
         };
-        // Borrowed for the whole walk: taken out, put back.
-        let nodes = nodes.clone();
-        for into in nodes {
+        for &into in nodes.iter() {
             if !self.findings.compare() {
                 return;
             }
@@ -378,95 +362,110 @@ impl<'a, 'b> Cycles<'a, 'b> {
             }
             self.hops.push((out, into));
             self.strands.push(other.strand);
-            self.pass(into, start, left - 1);
+            self.pass(into.0, start, left - 1);
             self.strands.pop();
             self.hops.pop();
         }
     }
 
     /// From a transaction that was entered: back to the first one, or on.
-    fn pass(&mut self, into: Node, start: usize, left: usize) {
-        self.go(into.0, start, left);
-        let later = self.later(into.0);
-        for &next in &later {
-            if next == start {
-                // The order that holds on every schedule leads back.
-                if left == 0 {
+    fn pass(&mut self, at: usize, start: usize, left: usize) {
+        match left {
+            // The order that holds on every schedule leads back.
+            0 => {
+                if self.is_later(at, start) {
                     self.close(BY_ORDER, start);
                 }
-                continue;
             }
-            let strand = self.summary(next).strand;
-            if strand != self.summary(into.0).strand {
-                if self.strands.contains(&strand) {
-                    continue;
-                }
-                self.strands.push(strand);
-                self.go(next, start, left);
-                self.strands.pop();
-            } else {
-                self.go(next, start, left);
-            }
-        }
-        if !later.is_empty() {
-            self.later.insert(into.0, later);
+            1 => self.go_back(at, start),
+            _ => self.go_on(at, start, left),
         }
     }
 
-    fn go(&mut self, summary: usize, start: usize, left: usize) {
-        let accesses = &self.summary(summary).shape.accesses;
-        if left == 0 {
-            return;
+    /// Follows the last conflict, which leads back to the first transaction.
+    fn go_back(&mut self, at: usize, start: usize) {
+        let first = self.hops[0].0.1;
+        let backs = first + 1..self.summary(start).shape.accesses.len();
+        // From the transaction itself, then from those that come later.
+        for direct in [true, false] {
+            for back in backs.clone() {
+                let (op, variable) = self.access((start, back));
+                let Some(nodes) = self.nodes.get(&variable).cloned() else {
+                    continue;
+                };
+                let own = nodes.partition_point(|&(summary, _)| summary < at)
+                    ..nodes.partition_point(|&(summary, _)| summary <= at);
+                let candidates = if direct { own } else { 0..nodes.len() };
+                for &out in &nodes[candidates] {
+                    if !self.findings.compare() {
+                        return;
+                    }
+                    let possible = conflict(op, self.access(out).0)
+                        && (direct || out.0 != start && self.can_follow(at, out.0))
+                        && !self.order.before(
+                            self.summary(start).periods[back],
+                            self.summary(out.0).periods[out.1],
+                        );
+                    if possible {
+                        self.hops.push((out, (start, back)));
+                        self.close(back, start);
+                        self.hops.pop();
+                    }
+                }
+            }
         }
-        for out in 0..accesses.len() {
-            if left > 1 {
-                self.leave((summary, out), start, left);
+    }
+
+    /// Follows the conflicts that lead out of a transaction and of those that come later.
+    fn go_on(&mut self, at: usize, start: usize, left: usize) {
+        for out in 0..self.summary(at).shape.accesses.len() {
+            self.leave((at, out), start, left);
+        }
+        for strand in 0..self.strand_summaries.len() {
+            let own = self.summary(at).strand == StrandId(strand as u32);
+            if !own && self.strands.contains(&StrandId(strand as u32)) {
                 continue;
             }
-            // The last conflict leads back to the first transaction.
-            let (op, variable) = accesses[out];
-            let first = self.hops[0].0.1;
-            for back in first + 1..self.summary(start).shape.accesses.len() {
-                let (other, same) = self.summary(start).shape.accesses[back];
+            // A strand's summaries that come later are the last ones.
+            let earlier =
+                self.strand_summaries[strand].partition_point(|&next| !self.is_later(at, next));
+            for index in earlier..self.strand_summaries[strand].len() {
                 if !self.findings.compare() {
                     return;
                 }
-                if variable == same
-                    && conflict(op, other)
-                    && !self.order.before(
-                        self.summary(start).periods[back],
-                        self.summary(summary).periods[out],
-                    )
-                {
-                    self.hops.push(((summary, out), (start, back)));
-                    self.close(back, start);
-                    self.hops.pop();
+                let next = self.strand_summaries[strand][index];
+                if next == at || next == start {
+                    continue;
+                }
+                if !own {
+                    self.strands.push(StrandId(strand as u32));
+                }
+                for out in 0..self.summary(next).shape.accesses.len() {
+                    self.leave((next, out), start, left);
+                }
+                if !own {
+                    self.strands.pop();
                 }
             }
         }
     }
 
-    /// The summaries that come after one on every schedule.
-    fn later(&mut self, at: usize) -> Vec<usize> {
-        if let Some(known) = self.later.remove(&at) {
-            return known;
+    /// Does a summary come after another on every schedule?
+    fn is_later(&self, at: usize, other: usize) -> bool {
+        let (own, other) = (self.summary(at), self.summary(other));
+        if own.strand == other.strand {
+            last(other).begin > own.first.begin
+        } else {
+            self.order.before(own.span.0, other.span.1)
         }
-        let own = self.summary(at);
-        let mut later = Vec::new();
-        for (other, summary) in self.kept.summaries.iter().enumerate() {
-            if other == at || !self.findings.compare() {
-                continue;
-            }
-            let after = if summary.strand == own.strand {
-                last(summary).begin > own.first.begin
-            } else {
-                self.order.before(own.span.0, summary.span.1)
-            };
-            if after {
-                later.push(other);
-            }
-        }
-        later
+    }
+
+    /// The same for a summary that the cycle may go through.
+    fn can_follow(&self, at: usize, next: usize) -> bool {
+        let strand = self.summary(next).strand;
+        next != at
+            && (strand == self.summary(at).strand || !self.strands.contains(&strand))
+            && self.is_later(at, next)
     }
 
     /// A cycle: is it possible, and is it new?

@@ -1,33 +1,30 @@
 use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
 
-use super::envelope::Envelope;
-use crate::record::clock::Clock;
-use crate::record::{self, Attempt, Object, Pen, What, untracked};
-use crate::trace::ObjectKind;
+use crossbeam_channel as crossbeam;
 
-// The real operations run untracked: they may allocate, and what an allocator does in the middle of an operation has no room in its record.
+use crate::record::channel::{Channel, Envelope, Place, wait};
+use crate::record::{self, Pen};
 
 /// [`std::sync::mpsc::Sender`], tracked.
 pub struct Sender<T> {
-    pub(crate) channel: Arc<Object<Clock>>,
+    pub(crate) channel: Channel,
     inner: mpsc::Sender<Envelope<T>>,
 }
 
 /// [`std::sync::mpsc::SyncSender`], tracked.
 pub struct SyncSender<T> {
-    pub(crate) channel: Arc<Object<Clock>>,
+    pub(crate) channel: Channel,
     inner: mpsc::SyncSender<Envelope<T>>,
-    bound: usize,
+    place: Place,
 }
 
 /// [`std::sync::mpsc::Receiver`], tracked.
 pub struct Receiver<T> {
-    pub(crate) channel: Arc<Object<Clock>>,
+    pub(crate) channel: Channel,
     inner: mpsc::Receiver<Envelope<T>>,
 }
 
@@ -53,7 +50,7 @@ pub struct IntoIter<T> {
 #[must_use]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let channel = Arc::new(Object::clocked(ObjectKind::Channel, type_name::<Sender<T>>));
+    let channel = Channel::new(type_name::<Sender<T>>);
     let (sender, receiver) = mpsc::channel();
     (
         Sender {
@@ -71,35 +68,19 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[must_use]
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let channel = Arc::new(Object::clocked(
-        ObjectKind::Channel,
-        type_name::<SyncSender<T>>,
-    ));
+    let channel = Channel::new(type_name::<SyncSender<T>>);
     let (sender, receiver) = mpsc::sync_channel(bound);
     (
         SyncSender {
             channel: channel.clone(),
             inner: sender,
-            bound,
+            place: Place::of(Some(bound)),
         },
         Receiver {
             channel,
             inner: receiver,
         },
     )
-}
-
-/// Puts an envelope into the channel and updates its state, as one.
-fn put<R, E>(
-    pen: Pen,
-    channel: &Object<Clock>,
-    site: &'static Location<'static>,
-    send: impl FnOnce() -> Result<R, E>,
-) -> Result<R, E> {
-    pen.attempt(channel, site, || match untracked(send) {
-        Ok(sent) => (Ok(sent), Attempt::Did(What::UpdateSend)),
-        Err(error) => (Err(error), Attempt::Nothing),
-    })
 }
 
 impl<T> Sender<T> {
@@ -109,8 +90,8 @@ impl<T> Sender<T> {
         let site = Location::caller();
         match record::pen() {
             Some(pen) => {
-                let envelope = Envelope::send(pen, t, site);
-                put(pen, &self.channel, site, || self.inner.send(envelope))
+                let send = |envelope| self.inner.send(envelope);
+                self.channel.send(pen, site, Place::Buffer, t, send)
             }
             None => self.inner.send(Envelope::unstamped(t)),
         }
@@ -144,28 +125,27 @@ impl<T> SyncSender<T> {
                 .send(Envelope::unstamped(t))
                 .map_err(|SendError(envelope)| SendError(envelope.payload));
         };
-        let mut envelope = Envelope::send(pen, t, site);
-        let receipt = (self.bound == 0).then(|| envelope.request_receipt());
-        let sent = put(pen, &self.channel, site, || self.inner.try_send(envelope));
-        let sent = match sent {
-            Err(TrySendError::Full(envelope)) => {
-                pen.atomic(&self.channel, site, || ((), What::UpdateSend));
-                pen.split();
-                untracked(|| self.inner.send(envelope)).map_err(|SendError(envelope)| envelope)
-            }
-            Err(TrySendError::Disconnected(envelope)) => Err(envelope),
-            Ok(()) => {
-                if receipt.is_some() {
-                    pen.split();
-                }
-                Ok(())
-            }
-        };
-        sent.map_err(|envelope| SendError(envelope.payload))?;
-        if let Some(receipt) = receipt {
-            receipt.take(pen, site);
-        }
-        Ok(())
+        self.channel
+            .send_or_wait(
+                pen,
+                site,
+                self.place,
+                t,
+                |envelope| {
+                    self.inner.try_send(envelope).map_err(|error| match error {
+                        TrySendError::Full(envelope) => crossbeam::TrySendError::Full(envelope),
+                        TrySendError::Disconnected(envelope) => {
+                            crossbeam::TrySendError::Disconnected(envelope)
+                        }
+                    })
+                },
+                |envelope| {
+                    self.inner.send(envelope).map_err(|SendError(envelope)| {
+                        crossbeam::SendTimeoutError::Disconnected(envelope)
+                    })
+                },
+            )
+            .map_err(|error| SendError(error.into_inner().payload))
     }
 
     /// As std's.
@@ -181,14 +161,10 @@ impl<T> SyncSender<T> {
         let Some(pen) = record::pen() else {
             return self.inner.try_send(Envelope::unstamped(t)).map_err(unseal);
         };
-        let mut envelope = Envelope::send(pen, t, site);
-        let receipt = (self.bound == 0).then(|| envelope.request_receipt());
-        put(pen, &self.channel, site, || self.inner.try_send(envelope)).map_err(unseal)?;
-        if let Some(receipt) = receipt {
-            pen.split();
-            receipt.take(pen, site);
-        }
-        Ok(())
+        let send = |envelope| self.inner.try_send(envelope);
+        self.channel
+            .send(pen, site, self.place, t, send)
+            .map_err(unseal)
     }
 }
 
@@ -197,7 +173,7 @@ impl<T> Clone for SyncSender<T> {
         SyncSender {
             channel: self.channel.clone(),
             inner: self.inner.clone(),
-            bound: self.bound,
+            place: self.place,
         }
     }
 }
@@ -223,45 +199,21 @@ impl<T> Receiver<T> {
         pen: Option<Pen>,
         site: &'static Location<'static>,
     ) -> Result<Envelope<T>, TryRecvError> {
-        match pen {
-            Some(pen) => pen.attempt(&self.channel, site, || {
-                match untracked(|| self.inner.try_recv()) {
-                    Ok(envelope) => (Ok(envelope), Attempt::Nothing),
-                    Err(error) => (Err(error), Attempt::Did(What::Read)),
-                }
-            }),
-            None => self.inner.try_recv(),
-        }
-    }
-
-    /// Ends the transaction and waits.
-    fn wait<R>(
-        &self,
-        pen: Option<Pen>,
-        receive: impl FnOnce(&mpsc::Receiver<Envelope<T>>) -> R,
-    ) -> R {
-        match pen {
-            Some(pen) => {
-                pen.split();
-                untracked(|| receive(&self.inner))
-            }
-            None => receive(&self.inner),
-        }
+        self.channel.take(pen, site, || self.inner.try_recv())
     }
 
     /// As std's.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         let (pen, site) = (record::pen(), Location::caller());
-        self.wait(pen, |inner| inner.recv())
-            .map(|envelope| envelope.open(pen, site))
+        wait(pen, || self.inner.recv()).map(|envelope| envelope.open(pen, site))
     }
 
     /// As std's.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let (pen, site) = (record::pen(), Location::caller());
-        self.wait(pen, |inner| inner.recv_timeout(timeout))
+        wait(pen, || self.inner.recv_timeout(timeout))
             // What has come since then is not too late; and that nothing has is to be recorded.
             .or_else(|error| match error {
                 RecvTimeoutError::Timeout => self.take(pen, site).map_err(|error| match error {

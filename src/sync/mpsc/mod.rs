@@ -10,8 +10,6 @@
 
 #[cfg(feature = "check")]
 mod channel;
-#[cfg(feature = "check")]
-mod envelope;
 
 #[cfg(not(feature = "check"))]
 pub use std::sync::mpsc::{

@@ -102,7 +102,10 @@ fn run_alone(test: &str, (variable, value): (&str, &str)) {
 
 #[test]
 fn under_the_papers_semantics_locks_order_too() {
-    run_alone("kernels_with_std_locks_under_paper", ("AERODROME_SEMANTICS", "paper"));
+    run_alone(
+        "kernels_with_std_locks_under_paper",
+        ("AERODROME_SEMANTICS", "paper"),
+    );
 }
 
 #[test]
@@ -120,7 +123,10 @@ fn what_a_run_happened_to_miss_is_predicted() {
 #[ignore = "run by another test, under other settings"]
 fn kernels_are_predicted() {
     let mut wrong = Vec::new();
-    for (kernels, name) in [(with_std::ALL, "std"), (with_parking_lot::ALL, "parking_lot")] {
+    for (kernels, name) in [
+        (with_std::ALL, "std"),
+        (with_parking_lot::ALL, "parking_lot"),
+    ] {
         for &(kernel, variant, run) in kernels {
             let expected = match variant {
                 "missed" | "chain" => true,
@@ -128,10 +134,16 @@ fn kernels_are_predicted() {
                 _ => continue,
             };
             let outcome = aerodrome::check(run);
-            let predicted = outcome.forecast.as_ref().is_some_and(|forecast| forecast.fails());
+            let predicted = outcome
+                .forecast
+                .as_ref()
+                .is_some_and(|forecast| forecast.fails());
             if predicted != expected {
                 let text = outcome.forecast.map(|forecast| forecast.to_string());
-                wrong.push(format!("{kernel}/{variant} with {name}: {}", text.as_deref().unwrap_or("nothing predicted")));
+                wrong.push(format!(
+                    "{kernel}/{variant} with {name}: {}",
+                    text.as_deref().unwrap_or("nothing predicted")
+                ));
             }
         }
     }

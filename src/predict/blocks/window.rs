@@ -1,6 +1,6 @@
 //! Schedules: a way for the strands to run that puts given accesses into a given order.
 //!
-//! The log keeps what can make a strand wait (locks, messages, forks and the like) and where its transactions begin and end, but no
+//! The [`Skeleton`] has what can make a strand wait (locks, messages, forks and the like) and where its transactions begin and end, but no
 //! accesses. From it a schedule is made in two parts. The *base* runs every strand that matters to the last point before
 //! the transactions in question at which it is in no transaction and holds no lock, in the recorded order; leaving out whole
 //! critical sections from a valid order leaves a valid order. The *window* is what is left, and is searched: of the
@@ -8,7 +8,7 @@
 //! anybody. So the search sees one state for each combination of acquires, remembers the states that failed, and is
 //! complete for the window unless it hits its bound.
 
-use crate::predict::{Map, Run, Set, is_access};
+use crate::predict::{Map, Run, Set, Skeleton, is_access};
 use crate::trace::{Event, ObjectId, Op, StrandId};
 
 /// An access that a schedule must contain.
@@ -23,138 +23,35 @@ pub(super) struct Point {
 /// What the search for a schedule came to.
 #[derive(Debug)]
 pub(super) enum Realised {
-    /// A schedule, and the events of its window, with those accesses that were asked for.
-    Yes(Vec<Run>, Vec<(Event, u64)>),
+    /// A schedule, and the order in which its window has the events.
+    Yes(Vec<Run>, Vec<u64>),
     /// There is none in the window.
     No,
     /// The bound was hit.
     Unknown,
 }
 
-/// The index of a strand and of one of its steps.
-type At = (usize, usize);
-
-#[derive(Debug, Default)]
-struct Strand {
-    steps: Vec<(Event, u64)>,
-    /// Before which steps the strand is in no transaction and holds no lock.
-    free: Vec<usize>,
-    holds: usize,
-    open: bool,
-    /// The steps that wait for other strands' steps, and for which.
-    needs: Vec<(usize, Vec<At>)>,
-    forked: Option<At>,
-}
-
-impl Strand {
-    /// The number of steps before a position.
-    fn before(&self, position: u64) -> usize {
-        self.steps.partition_point(|&(_, p)| p < position)
+/// Looks for a schedule in which the first point of each pair comes before the second, and in which each of these strands comes
+/// to the position.
+pub(super) fn realise(
+    skeleton: &Skeleton,
+    pairs: &[(Point, Point)],
+    ends: &[(StrandId, u64)],
+    bound: usize,
+) -> Realised {
+    if skeleton.is_overflown() {
+        return Realised::Unknown;
     }
-
-    fn needs_until(&self, end: usize) -> impl Iterator<Item = &(usize, Vec<At>)> {
-        self.needs.iter().take_while(move |(at, _)| *at < end)
-    }
-}
-
-/// What orders and blocks, of the whole trace.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    strands: Vec<Strand>,
-    sent: Map<ObjectId, At>,
-    signalled: Map<ObjectId, Vec<At>>,
-    count: usize,
-}
-
-/// How many lock, order and block events are kept: 96 MiB.
-const ROOM: usize = 4 << 20;
-
-impl Log {
-    /// Takes the next event. False if there is no room for it: then no schedule can be made any more.
-    pub(super) fn step(&mut self, event: Event, position: u64) -> bool {
-        let at = event.strand.0 as usize;
-        let other = if matches!(event.op, Op::Fork | Op::Join) {
-            event.target as usize
-        } else {
-            at
-        };
-        if at.max(other) >= self.strands.len() {
-            self.strands.resize_with(at.max(other) + 1, Strand::default);
-        }
-        if is_access(event.op) {
-            return true;
-        }
-        let index = self.strands[at].steps.len();
-        let mut needs: Vec<At> = Vec::new();
-        if index == 0 {
-            needs.extend(self.strands[at].forked);
-        }
-        match event.op {
-            Op::Fork => self.strands[other].forked = Some((at, index)),
-            Op::Join => {
-                if let Some(last) = self.strands[other].steps.len().checked_sub(1) {
-                    needs.push((other, last));
-                } else {
-                    needs.extend(self.strands[other].forked);
-                }
-            }
-            Op::Send => drop(self.sent.insert(event.object(), (at, index))),
-            Op::Recv => needs.extend(self.sent.remove(&event.object())),
-            Op::Signal => {
-                let signals = self.signalled.entry(event.object()).or_default();
-                signals.retain(|&(strand, _)| strand != at);
-                signals.push((at, index));
-            }
-            Op::Await => needs.extend(self.signalled.get(&event.object()).into_iter().flatten()),
-            _ => {}
-        }
-        let strand = &mut self.strands[at];
-        let free = strand.holds == 0 && !strand.open;
-        match event.op {
-            Op::Begin => strand.open = true,
-            Op::End => strand.open = false,
-            Op::Acquire | Op::AcquireShared => strand.holds += 1,
-            Op::Release | Op::ReleaseShared => strand.holds = strand.holds.saturating_sub(1),
-            Op::Upgrade
-            | Op::Downgrade
-            | Op::Fork
-            | Op::Join
-            | Op::Send
-            | Op::Recv
-            | Op::Signal
-            | Op::Await => {}
-            _ => return true,
-        }
-        if free {
-            strand.free.push(index);
-        }
-        if !needs.is_empty() {
-            strand.needs.push((index, needs));
-        }
-        strand.steps.push((event, position));
-        self.count += 1;
-        self.count <= ROOM
-    }
-
-    /// Looks for a schedule in which the first point of each pair comes before the second, and in which each of these strands comes
-    /// to the position.
-    pub(super) fn realise(
-        &self,
-        pairs: &[(Point, Point)],
-        ends: &[(StrandId, u64)],
-        bound: usize,
-    ) -> Realised {
-        let Some(window) = Window::new(self, pairs, ends) else {
-            return Realised::Unknown;
-        };
-        window.search(bound)
+    match Window::new(skeleton, pairs, ends) {
+        Some(window) => window.search(bound),
+        None => Realised::Unknown,
     }
 }
 
 /// One strand's part of a window.
 #[derive(Debug)]
 struct Lane {
-    strand: usize,
+    strand: StrandId,
     items: Vec<Slot>,
     /// So many of them must run. The others, up to the strand's next free point, may: to give back a lock, for example.
     required: usize,
@@ -178,177 +75,118 @@ struct Window {
 const LONGEST: usize = 20_000;
 
 impl Window {
-    fn new(log: &Log, pairs: &[(Point, Point)], ends: &[(StrandId, u64)]) -> Option<Window> {
-        let count = log.strands.len();
-        let points: Vec<Point> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
-        // How far each strand must come, and from where on its steps may be chosen freely.
-        let mut stop = vec![0; count];
-        let mut start: Vec<Option<usize>> = vec![None; count];
-        for point in &points {
-            let at = point.event.strand.0 as usize;
-            let strand = log.strands.get(at)?;
-            stop[at] = stop[at].max(strand.before(point.position));
-            let free = strand.last_free(strand.before(point.begin));
-            start[at] = Some(start[at].map_or(free, |start| start.min(free)));
-        }
-        for &(strand, position) in ends {
-            let at = strand.0 as usize;
-            stop[at] = stop[at].max(log.strands.get(at)?.before(position + 1));
-        }
-        // A strand that is to run an access at all must have been forked.
-        let mut work: Vec<At> = Vec::new();
-        for point in &points {
-            let at = point.event.strand.0 as usize;
-            work.push((at, stop[at]));
-            if stop[at] == 0 {
-                work.extend(
-                    log.strands[at]
-                        .forked
-                        .map(|(strand, index)| (strand, index + 1)),
-                );
-            }
-        }
-        let mut reached = vec![0; count];
-        while let Some((at, end)) = work.pop() {
-            stop[at] = stop[at].max(end);
-            if reached[at] >= end {
-                continue;
-            }
-            let from = std::mem::replace(&mut reached[at], end);
-            for (index, needs) in log.strands[at].needs_until(end) {
-                if *index >= from {
-                    work.extend(needs.iter().map(|&(strand, step)| (strand, step + 1)));
-                }
-            }
-        }
-        // The base must be closed: what a strand's base waits for is in the base.
-        let mut base: Vec<usize> = (0..count).map(|at| start[at].unwrap_or(stop[at])).collect();
-        for (at, base) in base.iter_mut().enumerate() {
-            *base = log.strands[at].last_free(*base);
-        }
-        loop {
-            let mut changed = false;
-            for at in 0..count {
-                let strand = &log.strands[at];
-                let open = strand
-                    .needs_until(base[at])
-                    .find(|(_, needs)| needs.iter().any(|&(s, i)| base[s] <= i));
-                if let Some(&(index, _)) = open {
-                    base[at] = strand.last_free(index);
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
+    fn new(
+        skeleton: &Skeleton,
+        pairs: &[(Point, Point)],
+        ends: &[(StrandId, u64)],
+    ) -> Option<Window> {
+        let mut points: Vec<Point> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        points.sort_unstable_by_key(|point| point.position);
+        points.dedup_by_key(|point| point.position);
+        let stop = reach(skeleton, &points, ends);
+        let base = base(skeleton, &points, &stop);
         let mut lanes: Vec<Lane> = Vec::new();
-        let mut steps = 0;
-        for at in 0..count {
-            let mut items: Vec<Slot> = Vec::new();
-            let mut own: Vec<Point> = points
+        let mut limits = Vec::new();
+        let mut count = 0;
+        for (strand, (&base, &stop)) in (0..).map(StrandId).zip(base.iter().zip(&stop)) {
+            let limit = skeleton.next_free(strand, stop).max(base);
+            limits.push(limit);
+            let own = points
                 .iter()
-                .copied()
-                .filter(|p| p.event.strand.0 as usize == at)
-                .collect();
-            own.sort_unstable_by_key(|point| point.position);
-            own.dedup_by_key(|point| point.position);
-            let last = own.last().map(|point| point.position);
-            let mut own = own.into_iter().peekable();
-            for index in base[at]..log.strands[at].next_free(stop[at]) {
-                let (event, position) = log.strands[at].steps[index];
-                while let Some(point) = own.next_if(|point| point.position < position) {
-                    items.push(Slot {
-                        event: point.event,
-                        position: point.position,
-                        needs: Vec::new(),
-                    });
-                }
-                items.push(Slot {
-                    event,
-                    position,
-                    needs: Vec::new(),
-                });
-            }
-            items.extend(own.map(|point| Slot {
-                event: point.event,
-                position: point.position,
+                .filter(|point| point.event.strand == strand)
+                .map(|point| (point.event, point.position));
+            let slot = |(event, position)| Slot {
+                event,
+                position,
                 needs: Vec::new(),
-            }));
-            let must = |slot: &Slot| {
-                Some(slot.position) <= last || log.strands[at].before(slot.position + 1) <= stop[at]
             };
-            let required = items.partition_point(must);
-            steps += items.len();
-            if steps > LONGEST {
+            let mut items: Vec<Slot> = skeleton
+                .steps(strand, base, limit)
+                .take(LONGEST + 1)
+                .chain(own)
+                .map(slot)
+                .collect();
+            count += items.len();
+            if count > LONGEST {
                 return None;
             }
+            items.sort_by_key(|slot| slot.position);
+            let required = items.partition_point(|slot| slot.position <= stop);
             if !items.is_empty() {
                 lanes.push(Lane {
-                    strand: at,
+                    strand,
                     items,
                     required,
                 });
             }
         }
-        // Needs, in terms of lanes.
-        let find = |lanes: &[Lane], strand: usize, position: u64| -> Option<(usize, usize)> {
-            let lane = lanes.iter().position(|lane| lane.strand == strand)?;
-            let at = lanes[lane]
-                .items
-                .binary_search_by_key(&position, |slot| slot.position)
-                .ok()?;
-            Some((lane, at))
+        let mut window = Window {
+            base: base_runs(skeleton, &base),
+            lanes,
         };
-        let mut needs: Vec<((usize, usize), (usize, usize))> = Vec::new();
-        for (number, lane) in lanes.iter().enumerate() {
-            let strand = &log.strands[lane.strand];
-            for (index, waits) in &strand.needs {
-                let Some(slot) = find(&lanes, lane.strand, strand.steps[*index].1) else {
-                    continue;
-                };
-                for &(other, step) in waits {
-                    match find(&lanes, other, log.strands[other].steps[step].1) {
-                        Some(first) => needs.push((slot, first)),
-                        None if step < base[other] => {}
-                        // Never: only a step that need not run can wait for what is in no lane.
-                        None => needs.push((slot, (number, usize::MAX - 1))),
-                    }
-                }
-            }
-            // Its first item may be an access, which waits for the fork as any first step does.
-            if base[lane.strand] == 0
-                && let Some((other, step)) = strand.forked
-                && let Some(first) = find(&lanes, other, log.strands[other].steps[step].1)
-            {
-                needs.push(((number, 0), first));
-            }
-        }
-        // A join waits for all that the other strand did, accesses included.
-        for (number, lane) in lanes.iter().enumerate() {
-            for (at, slot) in lane.items.iter().enumerate() {
-                if slot.event.op == Op::Join
-                    && let Some(other) = lanes
-                        .iter()
-                        .position(|lane| lane.strand == slot.event.target as usize)
-                    && let Some(last) = lanes[other].items.len().checked_sub(1)
-                {
-                    needs.push(((number, at), (other, last)));
-                }
-            }
+        for (slot, need) in window.needs(skeleton, &base, &limits) {
+            window.lanes[slot.0].items[slot.1].needs.push(need);
         }
         for (a, b) in pairs {
-            let first = find(&lanes, a.event.strand.0 as usize, a.position)?;
-            let then = find(&lanes, b.event.strand.0 as usize, b.position)?;
-            needs.push((then, first));
+            let (lane, first) = window.find(a)?;
+            let then = window.find(b)?;
+            let needs = &mut window.lanes[then.0].items[then.1].needs;
+            needs.push((lane, first + 1));
         }
-        for ((lane, item), (other, first)) in needs {
-            lanes[lane].items[item].needs.push((other, first + 1));
+        Some(window)
+    }
+
+    fn lane(&self, strand: StrandId) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.strand == strand)
+    }
+
+    /// The lane and the item of a point.
+    fn find(&self, point: &Point) -> Option<(usize, usize)> {
+        let lane = self.lane(point.event.strand)?;
+        let items = &self.lanes[lane].items;
+        let at = items.binary_search_by_key(&point.position, |slot| slot.position);
+        Some((lane, at.ok()?))
+    }
+
+    /// Which items wait for how many of which lane's items, by order and forks.
+    fn needs(
+        &self,
+        skeleton: &Skeleton,
+        base: &[u64],
+        limits: &[u64],
+    ) -> Vec<((usize, usize), (usize, usize))> {
+        let mut needs = Vec::new();
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let at = lane.strand.0 as usize;
+            let mut wait = |item: usize, other: StrandId, position: u64| {
+                let (base, limit) = (base[other.0 as usize], limits[other.0 as usize]);
+                if skeleton.has_steps(other, base.max(limit), position) {
+                    // Never: only an item that need not run can wait for what is in no lane.
+                    needs.push(((number, item), (number, usize::MAX)));
+                }
+                if let Some(first) = self.lane(other) {
+                    let items = &self.lanes[first].items;
+                    let count = items.partition_point(|slot| slot.position <= position);
+                    needs.extend((count > 0).then_some(((number, item), (first, count))));
+                }
+            };
+            // The first item may be an access, which waits for the fork as any first step does.
+            if let Some((parent, fork)) = skeleton.forked(lane.strand)
+                && base[parent.0 as usize] < fork
+            {
+                wait(0, parent, fork);
+            }
+            skeleton.waits(
+                lane.strand,
+                base[at],
+                limits[at],
+                |event, other, position| {
+                    let item = lane.items.partition_point(|slot| slot.position < event);
+                    wait(item, other, position);
+                },
+            );
         }
-        Some(Window {
-            base: base_runs(log, &base),
-            lanes,
-        })
+        needs
     }
 
     fn search(&self, bound: usize) -> Realised {
@@ -364,7 +202,9 @@ impl Window {
             state.run(&self.lanes);
             if state.done(&self.lanes) {
                 let trail = self.tidy(&state.trail);
-                return Realised::Yes(self.schedule(&trail), self.events(&trail));
+                let events = self.events(&trail);
+                let order = events.iter().map(|&(_, position)| position).collect();
+                return Realised::Yes(self.schedule(&events), order);
             }
             if failed.len() > bound {
                 return Realised::Unknown;
@@ -479,29 +319,87 @@ impl Window {
         trail.iter().map(event).collect()
     }
 
-    fn schedule(&self, trail: &[usize]) -> Vec<Run> {
+    fn schedule(&self, events: &[(Event, u64)]) -> Vec<Run> {
         let mut runs = self.base.clone();
-        for (event, position) in self.events(trail) {
+        for &(event, position) in events {
             extend(&mut runs, event, position);
         }
         runs
     }
 }
 
-impl Strand {
-    /// The first free point that is not before a step.
-    fn next_free(&self, index: usize) -> usize {
-        let at = self.free.partition_point(|&free| free < index);
-        self.free.get(at).copied().unwrap_or(self.steps.len())
-    }
-
-    /// The last free point that is not after a step.
-    fn last_free(&self, index: usize) -> usize {
-        if index == self.steps.len() && self.holds == 0 && !self.open {
-            return index;
+/// How far each strand must come, for these points and ends and for what they wait for.
+fn reach(skeleton: &Skeleton, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u64> {
+    let points = points
+        .iter()
+        .map(|point| (point.event.strand, point.position));
+    let mut work: Vec<(StrandId, u64)> = points.chain(ends.iter().copied()).collect();
+    let strands = work.iter().map(|&(strand, _)| strand.0 as usize + 1);
+    let mut reached = vec![0; strands.max().unwrap_or(0).max(skeleton.strands())];
+    while let Some((strand, end)) = work.pop() {
+        let from = reached[strand.0 as usize];
+        if from >= end {
+            continue;
         }
-        let at = self.free.partition_point(|&free| free <= index);
-        if at == 0 { 0 } else { self.free[at - 1] }
+        if from == 0 {
+            work.extend(skeleton.forked(strand));
+        }
+        reached[strand.0 as usize] = end;
+        skeleton.waits(strand, from, end, |_, other, position| {
+            work.push((other, position));
+        });
+    }
+    reached
+}
+
+/// How far each strand runs in the recorded order, before anything is chosen.
+fn base(skeleton: &Skeleton, points: &[Point], stop: &[u64]) -> Vec<u64> {
+    let mut base = stop.to_vec();
+    for point in points {
+        let own = &mut base[point.event.strand.0 as usize];
+        let before = if point.begin < point.position {
+            point.begin
+        } else {
+            point.position - 1
+        };
+        *own = (*own).min(before);
+    }
+    for (strand, base) in (0..).map(StrandId).zip(&mut base) {
+        *base = skeleton.last_free(strand, *base);
+    }
+    // The base must be closed: what a strand's base waits for is in the base.
+    loop {
+        let mut changed = false;
+        for at in 0..base.len() {
+            let strand = StrandId(at as u32);
+            if let Some((parent, fork)) = skeleton.forked(strand)
+                && base[at] > 0
+                && base[parent.0 as usize] < fork
+            {
+                base[at] = 0;
+                changed = true;
+            }
+            let mut open = None;
+            skeleton.waits(strand, 0, base[at], |event, other, position| {
+                let reached = base[other.0 as usize];
+                let misses = |point: &Point| {
+                    let at = point.position;
+                    point.event.strand == other && reached < at && at <= position
+                };
+                if open.is_none()
+                    && (skeleton.has_steps(other, reached, position) || points.iter().any(misses))
+                {
+                    open = Some(event);
+                }
+            });
+            if let Some(event) = open {
+                base[at] = skeleton.last_free(strand, event - 1);
+                changed = true;
+            }
+        }
+        if !changed {
+            return base;
+        }
     }
 }
 
@@ -539,18 +437,14 @@ fn extend(runs: &mut Vec<Run>, event: Event, to: u64) {
 }
 
 /// The base in the recorded order.
-fn base_runs(log: &Log, base: &[usize]) -> Vec<Run> {
-    let mut steps: Vec<(u64, Event)> = Vec::new();
-    for (strand, &end) in log.strands.iter().zip(base) {
-        steps.extend(
-            strand.steps[..end]
-                .iter()
-                .map(|&(event, position)| (position, event)),
-        );
+fn base_runs(skeleton: &Skeleton, base: &[u64]) -> Vec<Run> {
+    let mut steps: Vec<(Event, u64)> = Vec::new();
+    for (strand, &end) in (0..).map(StrandId).zip(base) {
+        steps.extend(skeleton.steps(strand, 0, end));
     }
-    steps.sort_unstable_by_key(|&(position, _)| position);
+    steps.sort_unstable_by_key(|&(_, position)| position);
     let mut runs = Vec::new();
-    for (position, event) in steps {
+    for (event, position) in steps {
         extend(&mut runs, event, position);
     }
     runs

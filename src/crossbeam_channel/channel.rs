@@ -1,0 +1,513 @@
+use std::any::type_name;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
+
+use ::crossbeam_channel::{
+    self as real, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
+    TrySendError,
+};
+
+use crate::record::channel::{Channel, Envelope, Place, wait};
+use crate::record::{self, Pen, untracked};
+
+/// [`crossbeam_channel::Sender`](real::Sender), tracked.
+pub struct Sender<T> {
+    pub(crate) channel: Channel,
+    pub(super) inner: real::Sender<Envelope<T>>,
+}
+
+/// [`crossbeam_channel::Receiver`](real::Receiver), tracked.
+pub struct Receiver<T> {
+    pub(super) flavor: Flavor<T>,
+}
+
+/// Where a receiver's messages come from.
+pub(super) enum Flavor<T> {
+    Strands(Channel, real::Receiver<Envelope<T>>),
+    /// From the clock, or never: nobody has sent them.
+    Time(real::Receiver<T>),
+}
+
+/// [`crossbeam_channel::Iter`](real::Iter), tracked.
+pub struct Iter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+/// [`crossbeam_channel::TryIter`](real::TryIter), tracked.
+pub struct TryIter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+/// [`crossbeam_channel::IntoIter`](real::IntoIter), tracked.
+pub struct IntoIter<T> {
+    receiver: Receiver<T>,
+}
+
+#[track_caller]
+fn ends<T>(
+    (sender, receiver): (real::Sender<Envelope<T>>, real::Receiver<Envelope<T>>),
+) -> (Sender<T>, Receiver<T>) {
+    let channel = Channel::new(type_name::<Sender<T>>);
+    (
+        Sender {
+            channel: channel.clone(),
+            inner: sender,
+        },
+        Receiver {
+            flavor: Flavor::Strands(channel, receiver),
+        },
+    )
+}
+
+/// As crossbeam's; remembers where it was called.
+#[track_caller]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    ends(real::unbounded())
+}
+
+/// As crossbeam's; remembers where it was called.
+#[track_caller]
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    ends(real::bounded(cap))
+}
+
+/// As crossbeam's; its message orders nothing.
+pub fn after(duration: Duration) -> Receiver<Instant> {
+    Receiver {
+        flavor: Flavor::Time(real::after(duration)),
+    }
+}
+
+/// As crossbeam's; its message orders nothing.
+pub fn at(when: Instant) -> Receiver<Instant> {
+    Receiver {
+        flavor: Flavor::Time(real::at(when)),
+    }
+}
+
+/// As crossbeam's.
+pub const fn never<T>() -> Receiver<T> {
+    Receiver {
+        flavor: Flavor::Time(real::never()),
+    }
+}
+
+/// As crossbeam's; its messages order nothing.
+pub fn tick(duration: Duration) -> Receiver<Instant> {
+    Receiver {
+        flavor: Flavor::Time(real::tick(duration)),
+    }
+}
+
+// As crossbeam's: what panics while it has an end of a channel leaves no message half there.
+impl<T> UnwindSafe for Sender<T> {}
+impl<T> RefUnwindSafe for Sender<T> {}
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+fn unseal_refused<T>(error: TrySendError<Envelope<T>>) -> TrySendError<T> {
+    match error {
+        TrySendError::Full(envelope) => TrySendError::Full(envelope.payload),
+        TrySendError::Disconnected(envelope) => TrySendError::Disconnected(envelope.payload),
+    }
+}
+
+fn unseal_late<T>(error: SendTimeoutError<Envelope<T>>) -> SendTimeoutError<T> {
+    match error {
+        SendTimeoutError::Timeout(envelope) => SendTimeoutError::Timeout(envelope.payload),
+        SendTimeoutError::Disconnected(envelope) => {
+            SendTimeoutError::Disconnected(envelope.payload)
+        }
+    }
+}
+
+impl<T> Sender<T> {
+    pub(super) fn place(&self) -> Place {
+        Place::of(self.inner.capacity())
+    }
+
+    /// Whether a place in the channel is taken before the message is there. Getting one can wait for a receiver that has not read yet what was there before, so
+    /// it must not be done together with the message's record.
+    fn has_slots(&self) -> bool {
+        self.inner.capacity().is_some_and(|capacity| capacity > 0)
+    }
+
+    /// Looks for a place, as `how` says.
+    fn reserve<'a, R>(&'a self, how: impl FnOnce(&mut real::Select<'a>) -> R) -> R {
+        untracked(|| {
+            let mut select = real::Select::new();
+            select.send(&self.inner);
+            how(&mut select)
+        })
+    }
+
+    /// Puts the message into its place.
+    pub(super) fn complete(
+        &self,
+        pen: Option<Pen>,
+        site: &'static Location<'static>,
+        operation: real::SelectedOperation<'_>,
+        msg: T,
+    ) -> Result<(), SendError<T>> {
+        let send = |envelope| operation.send(&self.inner, envelope);
+        match pen {
+            Some(pen) => self.channel.send(pen, site, self.place(), msg, send),
+            None => send(Envelope::unstamped(msg)),
+        }
+        .map_err(|SendError(envelope)| SendError(envelope.payload))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
+        let (pen, site) = (record::pen(), Location::caller());
+        let send = |envelope| self.inner.try_send(envelope);
+        let Some(pen) = pen else {
+            return send(Envelope::unstamped(msg)).map_err(unseal_refused);
+        };
+        if !self.has_slots() {
+            return self
+                .channel
+                .send(pen, site, self.place(), msg, send)
+                .map_err(unseal_refused);
+        }
+        match self.reserve(|select| select.try_select()) {
+            Ok(operation) => self
+                .complete(Some(pen), site, operation, msg)
+                .map_err(TrySendError::from),
+            Err(_) => Err(TrySendError::Full(msg)),
+        }
+    }
+
+    fn send_until(
+        &self,
+        site: &'static Location<'static>,
+        msg: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
+        let pen = record::pen();
+        let wait = |envelope| match deadline {
+            Some(deadline) => self.inner.send_deadline(envelope, deadline),
+            None => self.inner.send(envelope).map_err(SendTimeoutError::from),
+        };
+        let Some(pen) = pen else {
+            return wait(Envelope::unstamped(msg)).map_err(unseal_late);
+        };
+        if !self.has_slots() {
+            let try_send = |envelope| self.inner.try_send(envelope);
+            return self
+                .channel
+                .send_or_wait(pen, site, self.place(), msg, try_send, wait)
+                .map_err(unseal_late);
+        }
+        let place = self.reserve(|select| select.try_select().ok());
+        let place = place.or_else(|| {
+            pen.split();
+            self.reserve(|select| match deadline {
+                Some(deadline) => select.select_deadline(deadline).ok(),
+                None => Some(select.select()),
+            })
+        });
+        match place {
+            Some(operation) => self
+                .complete(Some(pen), site, operation, msg)
+                .map_err(SendTimeoutError::from),
+            None => Err(SendTimeoutError::Timeout(msg)),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
+        self.send_until(Location::caller(), msg, None)
+            .map_err(|error| SendError(error.into_inner()))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
+        self.send_until(Location::caller(), msg, Instant::now().checked_add(timeout))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send_until(Location::caller(), msg, Some(deadline))
+    }
+
+    /// Looks at the channel's state; at a rendezvous it is always the same.
+    #[track_caller]
+    fn look<R>(&self, read: impl Fn(&real::Sender<Envelope<T>>) -> R) -> R {
+        match self.place() {
+            Place::Buffer => {
+                let (pen, site) = (record::pen(), Location::caller());
+                self.channel.look(pen, site, || read(&self.inner))
+            }
+            Place::Rendezvous => read(&self.inner),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.look(real::Sender::is_empty)
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn is_full(&self) -> bool {
+        self.look(real::Sender::is_full)
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        self.look(real::Sender::len)
+    }
+
+    /// As crossbeam's.
+    pub fn capacity(&self) -> Option<usize> {
+        self.inner.capacity()
+    }
+
+    /// As crossbeam's.
+    pub fn same_channel(&self, other: &Sender<T>) -> bool {
+        self.inner.same_channel(&other.inner)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Sender {
+            channel: self.channel.clone(),
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// The same call of whichever real receiver it is.
+macro_rules! either {
+    ($flavor:expr, $receiver:pat => $call:expr) => {
+        match $flavor {
+            Flavor::Strands(_, $receiver) => $call,
+            Flavor::Time($receiver) => $call,
+        }
+    };
+}
+
+impl<T> Receiver<T> {
+    /// What is tracked of the channel.
+    pub(crate) fn channel(&self) -> Option<&Channel> {
+        match &self.flavor {
+            Flavor::Strands(channel, _) => Some(channel),
+            Flavor::Time(_) => None,
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let (pen, site) = (record::pen(), Location::caller());
+        match &self.flavor {
+            Flavor::Strands(channel, inner) => channel
+                .take(pen, site, || inner.try_recv())
+                .map(|envelope| envelope.open(pen, site)),
+            Flavor::Time(inner) => inner.try_recv(),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        let (pen, site) = (record::pen(), Location::caller());
+        match &self.flavor {
+            Flavor::Strands(_, inner) => {
+                wait(pen, || inner.recv()).map(|envelope| envelope.open(pen, site))
+            }
+            Flavor::Time(inner) => sleep(pen, || inner.recv()),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.recv_deadline(deadline),
+            None => self.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        let (pen, site) = (record::pen(), Location::caller());
+        match &self.flavor {
+            Flavor::Strands(channel, inner) => wait(pen, || inner.recv_deadline(deadline))
+                .or_else(|error| match error {
+                    // What has come since then is not too late; and that nothing has is to be recorded.
+                    RecvTimeoutError::Timeout => channel
+                        .take(pen, site, || inner.try_recv())
+                        .map_err(|error| match error {
+                            TryRecvError::Empty => RecvTimeoutError::Timeout,
+                            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+                        }),
+                    RecvTimeoutError::Disconnected => Err(error),
+                })
+                .map(|envelope| envelope.open(pen, site)),
+            Flavor::Time(inner) => sleep(pen, || inner.recv_deadline(deadline)),
+        }
+    }
+
+    /// Looks at the channel's state, where it is one that sends update.
+    #[track_caller]
+    fn look<R>(&self, read: impl Fn() -> R) -> R {
+        match &self.flavor {
+            Flavor::Strands(channel, inner) if Place::of(inner.capacity()) == Place::Buffer => {
+                channel.look(record::pen(), Location::caller(), read)
+            }
+            _ => read(),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.look(|| either!(&self.flavor, inner => inner.is_empty()))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn is_full(&self) -> bool {
+        self.look(|| either!(&self.flavor, inner => inner.is_full()))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        self.look(|| either!(&self.flavor, inner => inner.len()))
+    }
+
+    /// As crossbeam's.
+    pub fn capacity(&self) -> Option<usize> {
+        either!(&self.flavor, inner => inner.capacity())
+    }
+
+    /// As crossbeam's.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    /// As crossbeam's.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+
+    /// As crossbeam's.
+    pub fn same_channel(&self, other: &Receiver<T>) -> bool {
+        match (&self.flavor, &other.flavor) {
+            (Flavor::Strands(_, this), Flavor::Strands(_, other)) => this.same_channel(other),
+            (Flavor::Time(this), Flavor::Time(other)) => this.same_channel(other),
+            _ => false,
+        }
+    }
+}
+
+/// Waits for time to pass: for no other strand, so the transaction goes on.
+fn sleep<R>(pen: Option<Pen>, receive: impl FnOnce() -> R) -> R {
+    if let Some(pen) = pen {
+        pen.flush_held();
+    }
+    receive()
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        Receiver {
+            flavor: match &self.flavor {
+                Flavor::Strands(channel, inner) => Flavor::Strands(channel.clone(), inner.clone()),
+                Flavor::Time(inner) => Flavor::Time(inner.clone()),
+            },
+        }
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        either!(&self.flavor, inner => inner.fmt(f))
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        IntoIter { receiver: self }
+    }
+}
+
+impl<T> FusedIterator for Iter<'_, T> {}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<T> fmt::Debug for Iter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Iter { .. }")
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+}
+
+impl<T> fmt::Debug for TryIter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("TryIter { .. }")
+    }
+}
+
+impl<T> FusedIterator for IntoIter<T> {}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<T> fmt::Debug for IntoIter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("IntoIter { .. }")
+    }
+}

@@ -1,0 +1,295 @@
+use std::fmt;
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use ::crossbeam_channel::{
+    self as real, ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError,
+    TrySelectError,
+};
+
+use super::channel::{Flavor, Receiver, Sender};
+use crate::record::channel::{Channel, Place};
+use crate::record::clock::Moment;
+use crate::record::{self, Pen, quiet_pen, untracked};
+
+/// [`crossbeam_channel::Select`](real::Select), tracked.
+#[derive(Clone, Default)]
+pub struct Select<'a> {
+    inner: real::Select<'a>,
+    arms: Vec<Arm<'a>>,
+}
+
+/// An operation among those to be selected from.
+#[derive(Clone)]
+struct Arm<'a> {
+    index: usize,
+    awaits: Awaits<'a>,
+}
+
+/// What it takes for an operation to be ready.
+#[derive(Clone)]
+enum Awaits<'a> {
+    /// A message, and when it was last looked for.
+    Message(&'a Channel, Moment),
+    Receiver,
+    Room,
+    Time,
+}
+
+/// [`crossbeam_channel::SelectedOperation`](real::SelectedOperation), tracked.
+#[must_use]
+pub struct SelectedOperation<'a>(real::SelectedOperation<'a>);
+
+impl<'a> Select<'a> {
+    /// As crossbeam's.
+    pub fn new() -> Select<'a> {
+        Self::default()
+    }
+
+    /// As crossbeam's.
+    pub fn new_biased() -> Self {
+        Select {
+            inner: real::Select::new_biased(),
+            arms: Vec::new(),
+        }
+    }
+
+    /// As crossbeam's.
+    pub fn send<T>(&mut self, s: &'a Sender<T>) -> usize {
+        let index = self.inner.send(&s.inner);
+        let awaits = match s.place() {
+            Place::Buffer => Awaits::Room,
+            Place::Rendezvous => Awaits::Receiver,
+        };
+        self.arms.push(Arm { index, awaits });
+        index
+    }
+
+    /// As crossbeam's.
+    pub fn recv<T>(&mut self, r: &'a Receiver<T>) -> usize {
+        let (index, awaits) = match &r.flavor {
+            Flavor::Strands(channel, inner) => (
+                self.inner.recv(inner),
+                Awaits::Message(channel, channel.moment()),
+            ),
+            Flavor::Time(inner) => (self.inner.recv(inner), Awaits::Time),
+        };
+        self.arms.push(Arm { index, awaits });
+        index
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) {
+        self.inner.remove(index);
+        self.arms.retain(|arm| arm.index != index);
+    }
+
+    /// Runs an attempt that does not wait, and reads that there is no message where it fails.
+    fn attempt<R, E>(
+        &mut self,
+        site: &'static Location<'static>,
+        attempt: impl Fn(&mut real::Select<'a>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        'again: loop {
+            for arm in &mut self.arms {
+                if let Awaits::Message(channel, moment) = &mut arm.awaits {
+                    *moment = channel.moment();
+                }
+            }
+            let error = match untracked(|| attempt(&mut self.inner)) {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            let mut recorded = false;
+            for arm in &self.arms {
+                if let Awaits::Message(channel, moment) = arm.awaits
+                    && let Some(pen) = quiet_pen()
+                {
+                    if channel.found_nothing(pen, site, moment) {
+                        recorded = true;
+                    } else if !recorded {
+                        continue 'again;
+                    }
+                    // What is recorded already belongs to this attempt; another one would be at odds with it.
+                }
+            }
+            return Err(error);
+        }
+    }
+
+    /// Ends the transaction and waits; a send that finds room need not.
+    fn wait<R>(
+        &mut self,
+        pen: Option<Pen>,
+        attempt: impl FnOnce(&mut real::Select<'a>) -> Option<R>,
+        wait: impl FnOnce(&mut real::Select<'a>) -> R,
+    ) -> R {
+        if let Some(pen) = pen {
+            if self
+                .arms
+                .iter()
+                .all(|arm| matches!(arm.awaits, Awaits::Room))
+                && let Some(done) = untracked(|| attempt(&mut self.inner))
+            {
+                return done;
+            }
+            pen.split();
+        }
+        untracked(|| wait(&mut self.inner))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
+        match record::pen() {
+            Some(_) => self.attempt(Location::caller(), |select| select.try_select()),
+            None => self.inner.try_select(),
+        }
+        .map(SelectedOperation)
+    }
+
+    /// As crossbeam's.
+    ///
+    /// # Panics
+    ///
+    /// If no operation has been added.
+    #[track_caller]
+    pub fn select(&mut self) -> SelectedOperation<'a> {
+        SelectedOperation(self.wait(
+            record::pen(),
+            |select| select.try_select().ok(),
+            |select| select.select(),
+        ))
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn select_timeout(
+        &mut self,
+        timeout: Duration,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.select_deadline(deadline),
+            None => Ok(self.select()),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn select_deadline(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        let (pen, site) = (record::pen(), Location::caller());
+        self.wait(
+            pen,
+            |select| select.try_select().ok().map(Ok),
+            |select| select.select_deadline(deadline),
+        )
+        .or_else(|late| match pen {
+            Some(_) => self
+                .attempt(site, |select| select.try_select())
+                .map_err(|_| late),
+            None => Err(late),
+        })
+        .map(SelectedOperation)
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
+        match record::pen() {
+            Some(_) => self.attempt(Location::caller(), |select| select.try_ready()),
+            None => self.inner.try_ready(),
+        }
+    }
+
+    /// As crossbeam's.
+    ///
+    /// # Panics
+    ///
+    /// If no operation has been added.
+    #[track_caller]
+    pub fn ready(&mut self) -> usize {
+        self.wait(
+            record::pen(),
+            |select| select.try_ready().ok(),
+            |select| select.ready(),
+        )
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.ready_deadline(deadline),
+            None => Ok(self.ready()),
+        }
+    }
+
+    /// As crossbeam's.
+    #[track_caller]
+    pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
+        let (pen, site) = (record::pen(), Location::caller());
+        self.wait(
+            pen,
+            |select| select.try_ready().ok().map(Ok),
+            |select| select.ready_deadline(deadline),
+        )
+        .or_else(|late| match pen {
+            Some(_) => self
+                .attempt(site, |select| select.try_ready())
+                .map_err(|_| late),
+            None => Err(late),
+        })
+    }
+}
+
+impl fmt::Debug for Select<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+// A selected operation that is dropped before it is completed panics, so nothing here may panic before that.
+
+impl SelectedOperation<'_> {
+    /// As crossbeam's.
+    pub fn index(&self) -> usize {
+        self.0.index()
+    }
+
+    /// As crossbeam's.
+    ///
+    /// # Panics
+    ///
+    /// If another operation was selected.
+    #[track_caller]
+    pub fn send<T>(self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
+        s.complete(quiet_pen(), Location::caller(), self.0, msg)
+    }
+
+    /// As crossbeam's.
+    ///
+    /// # Panics
+    ///
+    /// If another operation was selected.
+    #[track_caller]
+    pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
+        let site = Location::caller();
+        match &r.flavor {
+            Flavor::Strands(_, inner) => {
+                let received = untracked(|| self.0.recv(inner));
+                received.map(|envelope| envelope.open(quiet_pen(), site))
+            }
+            Flavor::Time(inner) => self.0.recv(inner),
+        }
+    }
+}
+
+impl fmt::Debug for SelectedOperation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

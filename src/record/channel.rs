@@ -1,0 +1,277 @@
+//! What the mirrors of channels share: a message in its envelope, and the channel's state.
+//!
+//! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send updates and a receive that finds nothing reads. Both
+//! happen without a gap: a message becomes visible while its sender has the channel's clock, and whoever finds nothing makes sure that no
+//! message has come since it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
+//! sender that has a place in the channel, but not yet put its message there.
+
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crossbeam_channel::{SendTimeoutError, TrySendError};
+
+use super::clock::{Clock, Moment};
+use super::code::TypeName;
+use super::{Attempt, Object, Pen, What, quiet_pen, untracked};
+use crate::trace::ObjectKind;
+
+/// What travels through the real channel.
+pub(crate) struct Envelope<T> {
+    stamp: Stamp,
+    pub(crate) payload: T,
+}
+
+/// The number of a message, 0 if its send was not recorded. Dropped unopened, it says that the message was lost.
+struct Stamp {
+    number: u32,
+    receipt: Option<Arc<Receipt>>,
+}
+
+/// Where the receiver of a rendezvous leaves the number of the message that it answers with.
+struct Receipt(AtomicU32);
+
+impl Receipt {
+    const PENDING: u32 = 0;
+    const NONE: u32 = u32::MAX;
+
+    /// Waits for the answer, which comes right after the rendezvous, and takes it as received.
+    fn take(&self, pen: Pen, site: &'static Location<'static>) {
+        loop {
+            match self.0.load(Ordering::Acquire) {
+                Self::PENDING => std::thread::yield_now(),
+                Self::NONE => return,
+                number => return pen.receive(number, site),
+            }
+        }
+    }
+}
+
+impl<T> Envelope<T> {
+    fn new(number: u32, payload: T) -> Self {
+        let receipt = None;
+        Self {
+            stamp: Stamp { number, receipt },
+            payload,
+        }
+    }
+
+    /// An envelope whose send is not recorded.
+    pub(crate) fn unstamped(payload: T) -> Self {
+        Self::new(0, payload)
+    }
+
+    /// Asks the receiver for an answer.
+    fn request_receipt(&mut self) -> Arc<Receipt> {
+        let receipt = untracked(|| Arc::new(Receipt(AtomicU32::new(Receipt::PENDING))));
+        self.stamp.receipt = Some(receipt.clone());
+        receipt
+    }
+
+    /// Records the receipt.
+    pub(crate) fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
+        let Self { mut stamp, payload } = self;
+        if let Some(pen) = pen {
+            let number = std::mem::take(&mut stamp.number);
+            if number != 0 {
+                pen.receive(number, site);
+            }
+            if let Some(receipt) = stamp.receipt.take() {
+                let answer = pen.message();
+                pen.send(answer, site);
+                receipt.0.store(answer, Ordering::Release);
+                untracked(|| drop(receipt));
+            }
+        }
+        payload
+    }
+}
+
+impl Drop for Stamp {
+    fn drop(&mut self) {
+        if self.number != 0
+            && let Some(pen) = quiet_pen()
+        {
+            pen.lose(self.number);
+        }
+        if let Some(receipt) = &self.receipt {
+            receipt.0.store(Receipt::NONE, Ordering::Release);
+        }
+    }
+}
+
+/// Whether what goes into a channel is handed over, from hand to hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// There is a buffer: a send orders one way.
+    Buffer,
+    /// Sender and receiver meet: each one's past comes before the other's future.
+    Rendezvous,
+}
+
+impl Place {
+    pub(crate) fn of(capacity: Option<usize>) -> Self {
+        if capacity == Some(0) {
+            Self::Rendezvous
+        } else {
+            Self::Buffer
+        }
+    }
+}
+
+/// A channel's state, shared by its ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel(Arc<Object<Clock>>);
+
+impl Deref for Channel {
+    type Target = Object<Clock>;
+
+    fn deref(&self) -> &Object<Clock> {
+        &self.0
+    }
+}
+
+// A message's send is recorded after the update: outside of a block each is a transaction of its own, and whoever found nothing before the update comes before the
+// message's receipt as well. Whether or not the channel takes the message, so that its loss has a send.
+//
+// The real operations run untracked: they may allocate, and what an allocator does in the middle of an operation has no room in its record.
+
+impl Channel {
+    #[track_caller]
+    pub(crate) fn new(type_name: TypeName) -> Self {
+        Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
+    }
+
+    /// Puts something into the channel and updates its state, as one. `send` must not wait.
+    fn put<R, E>(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        send: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
+        pen.attempt(self, site, || match untracked(send) {
+            Ok(sent) => (Ok(sent), Attempt::Did(What::UpdateSend)),
+            Err(error) => (Err(error), Attempt::Nothing),
+        })
+    }
+
+    /// Sends a message by `send`, which must not wait.
+    pub(crate) fn send<T, E>(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        place: Place,
+        payload: T,
+        send: impl FnOnce(Envelope<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let number = pen.message();
+        let mut envelope = Envelope::new(number, payload);
+        let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
+        let sent = self.put(pen, site, || send(envelope));
+        pen.send(number, site);
+        sent?;
+        if let Some(receipt) = receipt {
+            pen.split();
+            receipt.take(pen, site);
+        }
+        Ok(())
+    }
+
+    /// Sends a message by `try_send`, which must not wait, or, where that finds no place for it, by `wait`, which may.
+    pub(crate) fn send_or_wait<T>(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        place: Place,
+        payload: T,
+        try_send: impl FnOnce(Envelope<T>) -> Result<(), TrySendError<Envelope<T>>>,
+        wait: impl FnOnce(Envelope<T>) -> Result<(), SendTimeoutError<Envelope<T>>>,
+    ) -> Result<(), SendTimeoutError<Envelope<T>>> {
+        let number = pen.message();
+        let mut envelope = Envelope::new(number, payload);
+        let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
+        let sent = self.put(pen, site, || try_send(envelope));
+        if let Err(TrySendError::Full(_)) = sent {
+            pen.atomic(self, site, || ((), What::UpdateSend));
+        }
+        pen.send(number, site);
+        match sent {
+            Ok(()) => {
+                if receipt.is_some() {
+                    pen.split();
+                }
+            }
+            Err(TrySendError::Full(envelope)) => {
+                pen.split();
+                untracked(|| wait(envelope))?;
+            }
+            Err(TrySendError::Disconnected(envelope)) => {
+                return Err(SendTimeoutError::Disconnected(envelope));
+            }
+        }
+        if let Some(receipt) = receipt {
+            receipt.take(pen, site);
+        }
+        Ok(())
+    }
+
+    /// The present moment, at which nobody is sending.
+    pub(crate) fn moment(&self) -> Moment {
+        self.order.observe(|| ()).1
+    }
+
+    /// Records that nothing was found at an earlier moment, unless something was sent since: whether nothing was.
+    pub(crate) fn found_nothing(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        moment: Moment,
+    ) -> bool {
+        pen.read_at(self, site, moment)
+    }
+
+    /// Takes what there is, or reads that there is nothing.
+    pub(crate) fn take<R, E>(
+        &self,
+        pen: Option<Pen>,
+        site: &'static Location<'static>,
+        receive: impl Fn() -> Result<R, E>,
+    ) -> Result<R, E> {
+        let Some(pen) = pen else {
+            return receive();
+        };
+        loop {
+            let moment = self.moment();
+            let received = untracked(&receive);
+            if received.is_ok() || self.found_nothing(pen, site, moment) {
+                return received;
+            }
+        }
+    }
+
+    /// Reads the state.
+    #[cfg(feature = "crossbeam-channel")]
+    pub(crate) fn look<R>(
+        &self,
+        pen: Option<Pen>,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        match pen {
+            Some(pen) => pen.load(self, site, read),
+            None => read(),
+        }
+    }
+}
+
+/// Ends the transaction and waits.
+pub(crate) fn wait<R>(pen: Option<Pen>, receive: impl FnOnce() -> R) -> R {
+    match pen {
+        Some(pen) => {
+            pen.split();
+            untracked(receive)
+        }
+        None => receive(),
+    }
+}

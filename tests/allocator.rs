@@ -1,0 +1,109 @@
+//! A program whose allocator uses a tracked mutex and a tracked atomic: every allocation is recorded, on every thread, from before `main` until after
+//! it.
+
+mod process;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use aerodrome::sync::atomic::{AtomicU64, Ordering};
+use aerodrome::sync::{Condvar, Mutex, OnceLock, RwLock, mpsc};
+use aerodrome::{atomic_block, thread};
+
+use self::process::{Directory, child, run};
+
+struct Counting {
+    allocated: AtomicU64,
+    /// How many of each power of two.
+    sizes: Mutex<[u64; 64]>,
+}
+
+// SAFETY: all memory is the system's; counting does not touch it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.allocated.fetch_add(1, Ordering::Relaxed);
+        if let Ok(mut sizes) = self.sizes.lock() {
+            sizes[layout.size().ilog2() as usize] += 1;
+        }
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        self.allocated.fetch_sub(1, Ordering::Relaxed);
+        if let Ok(mut sizes) = self.sizes.lock() {
+            sizes[layout.size().ilog2() as usize] -= 1;
+        }
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting {
+    allocated: AtomicU64::new(0),
+    sizes: Mutex::new([0; 64]),
+};
+
+#[test]
+fn a_tracked_allocator_works() {
+    for engine in ["exact", "aerodrome", "velodrome"] {
+        let directory = Directory::new();
+        let mut command = child("child_allocates");
+        command
+            .env("AERODROME_ENGINE", engine)
+            .env("AERODROME_TRACE", directory.path());
+        let ended = run(&mut command).expect_code(0);
+        assert_eq!(ended.count("aerodrome:"), 0, "{}", ended.output());
+        assert_eq!(ended.count("done"), 1, "{}", ended.output());
+    }
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_allocates() {
+    let words = RwLock::new(Vec::new());
+    let (cell, bell) = (OnceLock::new(), Condvar::new());
+    let (sender, receiver) = mpsc::channel();
+    let (bounded, from_bounded) = mpsc::sync_channel(0);
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for strand in 0..6 {
+            let (words, cell, bell, count) = (&words, &cell, &bell, &count);
+            let (sender, bounded) = (sender.clone(), bounded.clone());
+            scope.spawn(move || {
+                for n in 0..2_000 {
+                    words.write().unwrap().push(format!("{strand} {n}"));
+                    cell.get_or_init(|| vec![n]);
+                    sender.send(vec![n]).unwrap();
+                }
+                bounded.send(vec![strand]).unwrap();
+                // A lock of its own: no allocation of others comes between.
+                atomic_block! { *count.lock().unwrap() += 1; }
+                bell.notify_all();
+            });
+        }
+        for _ in 0..6 {
+            assert_eq!(from_bounded.recv().unwrap().len(), 1);
+        }
+        let all = bell
+            .wait_while(count.lock().unwrap(), |count| *count < 6)
+            .unwrap();
+        assert_eq!(*all, 6);
+    });
+    assert_eq!(words.read().unwrap().len(), 12_000);
+    assert_eq!(receiver.try_iter().count(), 12_000);
+    let threads: Vec<_> = (0..50)
+        .map(|n| {
+            let name = format!("worker {n}");
+            thread::Builder::new()
+                .name(name)
+                .spawn(move || vec![n; n])
+                .unwrap()
+        })
+        .collect();
+    for (n, thread) in threads.into_iter().enumerate() {
+        assert_eq!(thread.join().unwrap().len(), n);
+    }
+    assert!(ALLOCATOR.allocated.load(Ordering::Relaxed) > 12_000);
+    println!("done");
+}

@@ -1,0 +1,67 @@
+//! The collections of the JDK: which methods the analyses speak of, as in table 1 of Wang and Stoller (TSE 2006).
+#![cfg(feature = "check")]
+
+use std::collections::BTreeSet;
+
+#[path = "../examples/collections.rs"]
+mod collections;
+
+const MINIMAL: usize = 0;
+const BLOCKS: usize = 1;
+const REDUCTION: usize = 2;
+
+#[test]
+fn vector_and_stack_have_bugs_where_they_take_another_and_the_others_benign_violations_only() {
+    collections::install().unwrap();
+    let rows = collections::table();
+    let of = |class: &str| rows.iter().find(|row| row.class == class).unwrap();
+    let [buffer, vector, table, stack] = ["StringBuffer", "Vector", "Hashtable", "Stack"].map(of);
+
+    let of_vector = ["addAll", "containsAll", "equals", "removeAll", "retainAll"];
+    let expected = [
+        (buffer, BTreeSet::from(["append(StringBuffer)"])),
+        (
+            vector,
+            of_vector
+                .into_iter()
+                .chain(["Vector(Collection)"])
+                .collect(),
+        ),
+        (
+            table,
+            BTreeSet::from(["Hashtable(Map)", "equals", "putAll"]),
+        ),
+        (stack, BTreeSet::from(of_vector)),
+    ];
+    for (row, methods) in expected {
+        assert_eq!(row.found[MINIMAL], methods, "{}", row.class);
+        assert_eq!(row.found[BLOCKS], methods, "{}", row.class);
+        assert!(
+            row.found[REDUCTION].is_superset(&methods),
+            "{}: {:?}",
+            row.class,
+            row.found[REDUCTION]
+        );
+    }
+
+    // Bugs, benign violations, false alarms.
+    let counts = |row: &collections::Row| [MINIMAL, BLOCKS].map(|analysis| row.counts(analysis));
+    assert_eq!(counts(buffer), [[0, 1, 0]; 2]);
+    assert_eq!(counts(vector), [[4, 2, 0]; 2]);
+    assert_eq!(counts(table), [[0, 3, 0]; 2]);
+    assert_eq!(counts(stack), [[3, 2, 0]; 2]);
+
+    // `modCount++` under the lock races with walks that look at it without: not serializable by reduction's rules, and harmless.
+    let alarms = [buffer, vector, table, stack].map(|row| row.counts(REDUCTION)[2]);
+    assert_eq!(alarms[0], 0, "{:?}", buffer.found[REDUCTION]);
+    assert!(alarms[1..].iter().all(|&alarms| alarms > 0), "{alarms:?}");
+    let changing = ["add", "remove", "removeAllElements", "setSize"];
+    assert!(
+        changing
+            .iter()
+            .all(|method| vector.found[REDUCTION].contains(method)),
+        "{:?}",
+        vector.found[REDUCTION]
+    );
+    assert!(!vector.found[REDUCTION].contains("size"));
+}

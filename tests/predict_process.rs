@@ -1,0 +1,199 @@
+//! `AERODROME_PREDICT` from end to end: this test binary runs itself, test by test, as a user's `cargo test` would.
+#![cfg(feature = "check")]
+
+use std::process::{Command, Output};
+use std::sync::mpsc;
+
+use aerodrome::sync::Mutex;
+use aerodrome::{atomic, thread};
+
+struct Account {
+    balance: Mutex<u64>,
+}
+
+#[atomic]
+impl Account {
+    /// Looks in one critical section, takes in the next.
+    fn withdraw(&self, amount: u64) {
+        let balance = *self.balance.lock().unwrap();
+        if balance >= amount {
+            *self.balance.lock().unwrap() = balance - amount;
+        }
+    }
+
+    fn deposit(&self, amount: u64) {
+        *self.balance.lock().unwrap() += amount;
+    }
+}
+
+/// Runs both on threads of their own, the second when the first is done. std's own channel orders nothing that counts.
+fn in_turn(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    let (done, wait) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            first();
+            done.send(()).unwrap();
+        });
+        scope.spawn(move || {
+            wait.recv().unwrap();
+            second();
+        });
+    });
+}
+
+fn account() -> Account {
+    let account = Account {
+        balance: Mutex::new(100),
+    };
+    aerodrome::name(&account.balance, "balance");
+    account
+}
+
+/// Atomic in this run, and in no run in which the deposit comes in between.
+#[aerodrome::test]
+#[ignore = "run by the tests below"]
+fn breakable() {
+    let account = account();
+    in_turn(|| account.withdraw(10), || account.deposit(5));
+}
+
+/// The same in a test that knows nothing of aerodrome.
+#[test]
+#[ignore = "run by the tests below"]
+fn breakable_plain() {
+    let account = account();
+    in_turn(|| account.withdraw(10), || account.deposit(5));
+}
+
+/// Not reducible, and atomic all the same: the other thread changes the second account first.
+#[aerodrome::test]
+#[ignore = "run by the tests below"]
+fn hinted() {
+    let (one, two) = (account(), account());
+    in_turn(
+        || {
+            aerodrome::atomic_block! {
+                one.deposit(5);
+                two.deposit(5);
+            }
+        },
+        || {
+            two.deposit(7);
+            one.deposit(7);
+        },
+    );
+}
+
+fn run(test: &str, predict: &str) -> (Output, String) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", test])
+        .env("AERODROME_PREDICT", predict)
+        .env("AERODROME_QUIET", "1")
+        .env_remove("AERODROME")
+        .output()
+        .unwrap();
+    let text =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let text = text.concat();
+    assert!(text.contains("running 1 test"), "{text}");
+    (output, text)
+}
+
+/// The accesses, numbered, and the schedule, which passes them in that order.
+#[track_caller]
+fn shows_the_prediction(text: &str) {
+    let parts = [
+        "predicted, not observed: `Account::withdraw` is not atomic under another schedule of this run\n",
+        "  read, write, write (minimal)\n",
+        "  (1) thread `",
+        "reads `balance` at tests/predict_process.rs:",
+        "  (2) thread `",
+        "writes `balance` at tests/predict_process.rs:",
+        "in transaction `Account::deposit`, holding `balance`\n",
+        "  (3) thread `",
+        "in transaction `Account::withdraw`, holding `balance`\n",
+        "  a schedule that shows it:\n",
+    ];
+    let mut rest = text;
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else {
+            panic!("`{part}` is not in its place in\n{text}");
+        };
+        rest = after;
+    }
+    let schedule: Vec<&str> = rest
+        .lines()
+        .take_while(|line| line.starts_with("    thread `"))
+        .filter_map(|line| line.split_once(": ").map(|(_, passed)| passed))
+        .collect();
+    assert_eq!(schedule, ["(1)", "(2)", "(3)"], "{text}");
+}
+
+#[test]
+fn off_says_nothing() {
+    for test in ["breakable", "breakable_plain", "hinted"] {
+        let (output, text) = run(test, "off");
+        assert!(output.status.success(), "{text}");
+        assert!(!text.contains("predicted"), "{text}");
+        assert!(!text.contains("hint: "), "{text}");
+    }
+}
+
+#[test]
+fn warn_prints_the_three_accesses_and_the_schedule_and_the_test_passes() {
+    for test in ["breakable", "breakable_plain"] {
+        let (output, text) = run(test, "warn");
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("test result: ok. 1 passed"), "{text}");
+        shows_the_prediction(&text);
+    }
+}
+
+#[test]
+fn deny_fails_the_test_with_the_same_report() {
+    for test in ["breakable", "breakable_plain"] {
+        let (output, text) = run(test, "deny");
+        assert_eq!(output.status.code(), Some(101), "{text}");
+        assert!(
+            text.contains("test result: FAILED. 0 passed; 1 failed"),
+            "{text}"
+        );
+        assert!(text.contains("predicted atomicity violation\n"), "{text}");
+        shows_the_prediction(&text);
+    }
+}
+
+#[test]
+fn reduction_gives_hints_which_come_last_and_fail_nothing() {
+    for predict in ["warn", "deny"] {
+        let (output, text) = run("hinted", predict);
+        assert!(output.status.success(), "{predict}: {text}");
+        assert!(text.contains("hint: "), "{predict}: {text}");
+        assert!(text.contains("(reduction)"), "{predict}: {text}");
+        assert!(
+            !text.contains("predicted, not observed"),
+            "{predict}: {text}"
+        );
+    }
+    let (_, text) = run("breakable", "warn");
+    let hint = text
+        .find("hint: ")
+        .unwrap_or_else(|| panic!("no hint in {text}"));
+    let last = text.rfind("predicted, not observed").unwrap();
+    assert!(last < hint, "{text}");
+}
+
+#[test]
+fn a_value_that_is_none_is_refused_with_those_that_are() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "breakable"])
+        .env("AERODROME_PREDICT", "maybe")
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("AERODROME_PREDICT: expected `off` or `warn` or `deny`, found `maybe`"),
+        "{text}"
+    );
+}
