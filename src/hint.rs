@@ -7,7 +7,7 @@ pub use std::hint::{
 #[cfg(not(feature = "check"))]
 pub use std::hint::spin_loop;
 
-/// As std's. A transaction that has written nothing yet starts anew: see [`restart`](crate::restart).
+/// As std's. A transaction that has written nothing yet starts anew: see [`restart`].
 #[cfg(feature = "check")]
 #[inline]
 #[track_caller]

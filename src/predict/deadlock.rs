@@ -29,7 +29,7 @@ struct Edge {
     acquire: Access,
 }
 
-/// The analysis; see [the module](self).
+/// The analysis; see the module.
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     edges: Vec<Edge>,

@@ -12,7 +12,7 @@ use crate::trace::{
 
 const NONE: u32 = u32::MAX;
 
-/// Renumbers a trace; see [the module](self).
+/// Renumbers a trace; see the module.
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// The trace's number to ours.

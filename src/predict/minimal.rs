@@ -431,7 +431,7 @@ struct Candidates {
     count: u64,
 }
 
-/// The analysis; see [the module](self).
+/// The analysis; see the module.
 #[derive(Debug, Default)]
 pub struct Minimal {
     strands: Vec<Option<Visits>>,

@@ -1,6 +1,6 @@
 //! Prediction: from one run, what other schedules would show.
 //!
-//! A [`Predictor`] takes a trace's events one by one, like a [`Checker`](crate::check), and says at the end what schedules of
+//! A [`Predictor`] takes a trace's events one by one, like a [`Checker`](mod@crate::check), and says at the end what schedules of
 //! the same events could have done: [`Outcome`]. It assumes what the published analyses assume, that each strand does
 //! on the other schedule what it did on this one.
 //!

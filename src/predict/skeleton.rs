@@ -67,7 +67,7 @@ impl Bones {
     }
 }
 
-/// The locks and the order of a trace; see [the module](self).
+/// The locks and the order of a trace; see the module.
 #[derive(Debug)]
 pub struct Skeleton {
     strands: Vec<Bones>,

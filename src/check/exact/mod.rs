@@ -52,7 +52,7 @@
 //!
 //! # Bounds
 //!
-//! A variable is two [`Mark`]s, 32 bytes: the current group's only member and that of the group before; or, where the group before is dead, two
+//! A variable is two `Mark`s, 32 bytes: the current group's only member and that of the group before; or, where the group before is dead, two
 //! members of the current one. A group with more live members has them in a list beside. `S` is kept sparsely, by column: a strand
 //! lists the other open transactions that reach it, so cost and memory follow what is shared and not the number of strands. A strand that is
 //! over gives its slot back when nobody reaches it any more: all its nodes are then dead, and the next owner of the slot goes on with larger
