@@ -11,12 +11,24 @@ use std::time::{Duration, Instant};
 
 use aerodrome::check::{Engine, Exact};
 use aerodrome::trace::{self, AeroWriter, Event, Op, Semantics, Source, StdReader};
-use shapes::{LOCKS, NAMES, Shape};
+use shapes::{LOCKS, Shape};
 
 const MILLION: usize = 1_000_000;
 /// Events of a file.
 const LENGTH: usize = 2 * MILLION;
 const SAMPLES: usize = 9;
+
+/// Every shape, the small ones first.
+const NAMES: [&str; 8] = [
+    "locked_by_8_strands",
+    "locked_by_64_strands",
+    "one_transaction_stays_open",
+    "transactions_of_4000_accesses",
+    "many_short_strands",
+    "read_shared_by_8_strands",
+    "read_shared_by_64_strands",
+    "thread_local_over_400k_variables",
+];
 
 fn main() {
     // Cargo passes its own options; anything else chooses shapes.

@@ -173,6 +173,9 @@ loads!(
     aerodrome::atomic_block
 );
 
+/// A load's name, the ratio that it is to stay below, and the load on std's types and on ours.
+type Load = (&'static str, f64, fn(), fn());
+
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
@@ -185,7 +188,7 @@ fn time(load: impl FnOnce()) -> Duration {
 }
 
 fn main() {
-    let loads: [(&str, f64, fn(), fn()); 9] = [
+    let loads: [Load; 9] = [
         (
             "uncontended lock in a transaction",
             1.6,

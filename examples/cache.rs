@@ -49,7 +49,11 @@ fn main() {
 
     // The second visitor comes while the page is being rendered for the first; the fixed cache makes it wait, whatever the schedule.
     let (rendering, rendered) = (Barrier::new(2), Barrier::new(2));
-    let meet = |barrier: &Barrier| drop((!fixed).then(|| barrier.wait()));
+    let meet = |barrier: &Barrier| {
+        if !fixed {
+            barrier.wait();
+        }
+    };
     let first = || {
         visit(&|| {
             meet(&rendering);

@@ -41,13 +41,16 @@ pub(crate) enum Verdict {
     Benign(&'static str),
 }
 
+/// Calls a method on one instance with another as its argument.
+type Call<C> = Box<dyn Fn(&C, &C) + Send + Sync>;
+
 /// A method of a class, with arguments to call it with.
 pub(crate) struct Method<C> {
     name: &'static str,
     /// It takes another instance.
     takes_other: bool,
     verdict: Option<Verdict>,
-    call: Box<dyn Fn(&C, &C) + Send + Sync>,
+    call: Call<C>,
 }
 
 impl<C> Method<C> {

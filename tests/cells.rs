@@ -206,10 +206,10 @@ fn every_method_does_what_it_says() {
     // SAFETY: only here.
     assert_eq!(unsafe { *cell.get().deref() }, 2);
     // SAFETY: only here.
-    assert_eq!(
-        cell.get().with(|value| unsafe { *value }) + cell.get_mut().with(|value| unsafe { *value }),
-        4
-    );
+    let read = cell.get().with(|value| unsafe { *value });
+    // SAFETY: only here.
+    let written = cell.get_mut().with(|value| unsafe { *value });
+    assert_eq!(read + written, 4);
     assert_eq!(
         cell.into_inner()
             + UnsafeCell::<i32>::default().into_inner()

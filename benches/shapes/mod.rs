@@ -3,16 +3,16 @@
 use aerodrome::trace::{Event, Op, SiteId, StrandId};
 
 /// Locks have numbers of their own.
-pub const LOCKS: u32 = 1 << 20;
+pub(crate) const LOCKS: u32 = 1 << 20;
 
 /// A trace without an end, written round by round.
-pub struct Shape {
+pub(crate) struct Shape {
     round: Box<dyn FnMut(&mut Round)>,
     state: Round,
 }
 
 /// What a round writes to, and its randomness.
-pub struct Round {
+pub(crate) struct Round {
     events: Vec<Event>,
     noise: u32,
     sites: u32,
@@ -51,7 +51,7 @@ impl Shape {
     }
 
     /// The next events: `count`, and what is left of the last round.
-    pub fn take(&mut self, count: usize) -> Vec<Event> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<Event> {
         self.state.events = Vec::with_capacity(count + 64);
         while self.state.events.len() < count {
             (self.round)(&mut self.state);
@@ -60,7 +60,7 @@ impl Shape {
     }
 
     /// The shape of this name.
-    pub fn named(name: &str) -> Shape {
+    pub(crate) fn named(name: &str) -> Shape {
         match name {
             "locked_by_8_strands" => two_phase_locking(8, 64),
             "locked_by_64_strands" => two_phase_locking(64, 512),
@@ -74,18 +74,6 @@ impl Shape {
         }
     }
 }
-
-/// Every shape, the small ones first.
-pub const NAMES: [&str; 8] = [
-    "locked_by_8_strands",
-    "locked_by_64_strands",
-    "one_transaction_stays_open",
-    "transactions_of_4000_accesses",
-    "many_short_strands",
-    "read_shared_by_8_strands",
-    "read_shared_by_64_strands",
-    "thread_local_over_400k_variables",
-];
 
 /// Transactions that lock two of `locks` accounts in order, move something, and unlock: two-phase locking. Each
 /// transaction begins before the one before it has ended.

@@ -111,6 +111,8 @@ pub(super) struct Merge {
     /// By object: the ticket of its retirement, where that was read before what must come before it.
     retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
+    /// The ticket of the next write of a watched variable.
+    watched: u32,
 }
 
 // SAFETY: the pointers lead to strands and chunks that live until the merge gives them back, and of which it is the one reader.
@@ -321,6 +323,7 @@ impl Merge {
                 .lives
                 .get(record.target as usize)
                 .is_none_or(|life| life.exited),
+            Watched => self.watched == record.ticket,
             Define | Send => *self.next(record.target) == UNDEFINED,
             Name => *self.next(record.target) != UNDEFINED,
             _ => *self.next(record.target) == u64::from(record.ticket),
@@ -354,6 +357,7 @@ impl Merge {
                 });
             }
             Stack => sink.stack(strand.0, target),
+            Watched => self.watched = self.watched.wrapping_add(1),
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {
@@ -503,6 +507,7 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         What::SectionReadWrite => &[(Acquire, false), (ReadWrite, true), (Release, false)],
         What::AcquireShared => &[(AcquireShared, false)],
         What::ReleaseShared => &[(ReleaseShared, false)],
+        #[cfg(feature = "parking_lot")]
         What::Upgrade => &[(Upgrade, false)],
         What::Downgrade => &[(Downgrade, false)],
         What::Read => &[(Read, false)],

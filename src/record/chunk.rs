@@ -42,6 +42,8 @@ pub(crate) enum What {
     Restart,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
+    /// A watched variable is written next: `ticket` is the write's place among those of all watched variables.
+    Watched,
     /// Strand.
     Fork,
     Join,
@@ -74,6 +76,7 @@ pub(crate) enum What {
     SectionReadWrite,
     AcquireShared,
     ReleaseShared,
+    #[cfg(feature = "parking_lot")]
     Upgrade,
     Downgrade,
     Read,

@@ -466,6 +466,7 @@ impl Pen {
     }
 
     /// A shared holder has just become the exclusive one.
+    #[cfg(feature = "parking_lot")]
     pub(crate) fn upgrade(self, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
         self.push(What::Upgrade, id, object.order.draw(), code::site(site));
@@ -636,8 +637,11 @@ impl Pen {
         let mut turn = object.order.enter();
         let (result, what, value) = operate();
         let (ticket, moment) = turn.draw(what != What::Read);
+        // In the turn, so that it agrees with the variable's own order.
+        let order = value.map(|_| WATCHED.fetch_add(1, Ordering::Relaxed));
         drop(turn);
-        if let Some(value) = value {
+        if let Some((value, order)) = value.zip(order) {
+            self.push(What::Watched, 0, order, 0);
             let high = (value as u64 >> 32) as u32;
             self.push(What::Value, value as u32, high, 0);
         }
@@ -788,6 +792,10 @@ impl Pen {
         self.push(What::Name, id, 0, name);
     }
 }
+
+/// The tickets of all writes of watched variables together. Nothing else orders writes of different variables by different strands, and a property is
+/// about the order in which they really happened.
+static WATCHED: AtomicU32 = AtomicU32::new(0);
 
 /// What became of an operation on an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -108,8 +108,8 @@ impl Order {
         for b in 0..count {
             for a in (0..b).rev() {
                 if !all[a][b] && directly(a, b) {
-                    for earlier in 0..=a {
-                        all[earlier][b] |= earlier == a || all[earlier][a];
+                    for (earlier, row) in all.iter_mut().enumerate().take(a + 1) {
+                        row[b] |= earlier == a || row[a];
                     }
                 }
             }

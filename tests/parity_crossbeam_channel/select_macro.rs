@@ -48,7 +48,7 @@ mod select_macro {
                 select! {
                     recv(receivers[0]) -> message => {
                         drop(receivers);
-                        return Ok(message?);
+                        return message;
                     }
                     default => {
                         left -= 1;

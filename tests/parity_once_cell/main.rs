@@ -7,7 +7,12 @@ macro_rules! cases {
         mod cases {
             include!("cases.rs");
         }
-        #[allow(clippy::all, missing_docs, reason = "as it is at its authors'")]
+        #[allow(
+            clippy::all,
+            clippy::undocumented_unsafe_blocks,
+            missing_docs,
+            reason = "as it is at its authors'"
+        )]
         mod upstream {
             include!("upstream.rs");
         }

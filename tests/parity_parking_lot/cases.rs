@@ -358,8 +358,8 @@ fn a_condvar() {
 #[test]
 fn a_condvar_with_two_mutexes_panics_and_leaves_the_lock_as_it_was() {
     let (one, two, condvar) = (Mutex::new(()), Mutex::new(()), Condvar::new());
+    let held = std::sync::Barrier::new(2);
     thread::scope(|s| {
-        let held = std::sync::Barrier::new(2);
         let waiter = s.spawn(|| {
             let mut guard = one.lock();
             held.wait();

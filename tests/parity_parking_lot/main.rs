@@ -13,6 +13,7 @@ macro_rules! cases {
         }
         #[allow(
             clippy::all,
+            clippy::undocumented_unsafe_blocks,
             unused_parens,
             missing_docs,
             reason = "as it is at its authors'"

@@ -324,7 +324,7 @@ impl Judge {
                     let there = usize::from(reach[&after][strand]);
                     for &(e1, first) in &mine[..here] {
                         for &(e2, second) in &mine[here..there] {
-                            let together = self.transaction.get(&e1).is_some()
+                            let together = self.transaction.contains_key(&e1)
                                 && self.transaction.get(&e1) == self.transaction.get(&e2);
                             let same =
                                 first.target == between.target && between.target == second.target;
@@ -387,7 +387,7 @@ impl Judge {
             for (j, &f) in schedule.iter().enumerate().skip(i + 1) {
                 for &e2 in &schedule[j + 1..] {
                     let (first, between, second) = (at(e1), at(f), at(e2));
-                    let together = self.transaction.get(&e1).is_some()
+                    let together = self.transaction.contains_key(&e1)
                         && self.transaction.get(&e1) == self.transaction.get(&e2);
                     if together
                         && first.strand == second.strand

@@ -19,8 +19,8 @@ pub(crate) struct Replay {
     values: HashMap<u32, u64>,
     signals: HashMap<u32, u64>,
     sends: HashMap<u32, u64>,
-    /// By strand: the channel of its last send.
-    sending: HashMap<u32, u32>,
+    /// By strand: the message whose channel was updated and which is about to be sent.
+    sending: HashMap<u32, u64>,
 }
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -70,10 +70,11 @@ impl Replay {
                 self.write(event)?;
             }
             Op::Update(Update::Send) => {
-                let channel = self.sending.get(&strand).copied();
-                let channel = channel.ok_or("an update of a channel before any send")?;
-                self.same(event.target, channel)?;
-                *self.sends.entry(channel).or_default() += 1;
+                // The channel's update comes first, the message's own send after it.
+                let entry = self.take(strand, &[Step::Send])?;
+                self.same(event.target, entry.on)?;
+                *self.sends.entry(entry.on).or_default() += 1;
+                self.sending.insert(strand, entry.value);
             }
             Op::Update(_) => {
                 self.read(event)?;
@@ -93,10 +94,9 @@ impl Replay {
                 }
             }
             Op::Send => {
-                let entry = self.take(strand, &[Step::Send, Step::Answer])?;
-                let value = (entry.step == Step::Send).then_some(entry.value);
-                if value.is_some() {
-                    self.sending.insert(strand, entry.on);
+                let value = self.sending.remove(&strand);
+                if value.is_none() {
+                    self.take(strand, &[Step::Answer])?;
                 }
                 if self.messages.insert(event.target, value).is_some() {
                     return Err("a message that is another one already".to_owned());
