@@ -106,7 +106,7 @@ macro_rules! cell {
     };
 }
 
-/// [`once_cell::race::OnceNonZeroUsize`](::once_cell::race::OnceNonZeroUsize), tracked.
+/// [`race::OnceNonZeroUsize` of once_cell](::once_cell::race::OnceNonZeroUsize), tracked.
 pub struct OnceNonZeroUsize {
     pub(crate) object: Object<Clock>,
     inner: ::once_cell::race::OnceNonZeroUsize,
@@ -132,7 +132,7 @@ impl OnceNonZeroUsize {
     }
 }
 
-/// [`once_cell::race::OnceBool`](::once_cell::race::OnceBool), tracked.
+/// [`race::OnceBool` of once_cell](::once_cell::race::OnceBool), tracked.
 pub struct OnceBool {
     pub(crate) object: Object<Clock>,
     inner: ::once_cell::race::OnceBool,
@@ -140,7 +140,7 @@ pub struct OnceBool {
 
 cell! { [] OnceBool, ::once_cell::race::OnceBool; bool, bool, () }
 
-/// [`once_cell::race::OnceRef`](::once_cell::race::OnceRef), tracked.
+/// [`race::OnceRef` of once_cell](::once_cell::race::OnceRef), tracked.
 pub struct OnceRef<'a, T> {
     pub(crate) object: Object<Clock>,
     inner: ::once_cell::race::OnceRef<'a, T>,
@@ -148,7 +148,7 @@ pub struct OnceRef<'a, T> {
 
 cell! { ['a, T] OnceRef<'a, T>, ::once_cell::race::OnceRef<'a, T>; &'a T, &'a T, () }
 
-/// [`once_cell::race::OnceBox`](::once_cell::race::OnceBox), tracked.
+/// [`race::OnceBox` of once_cell](::once_cell::race::OnceBox), tracked.
 pub struct OnceBox<T> {
     pub(crate) object: Object<Clock>,
     inner: ::once_cell::race::OnceBox<T>,

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::record::OnceCore;
 
-/// [`once_cell::sync::OnceCell`](::once_cell::sync::OnceCell), tracked.
+/// [`sync::OnceCell` of once_cell](::once_cell::sync::OnceCell), tracked.
 pub struct OnceCell<T>(pub(crate) OnceCore<T>);
 
 impl<T> OnceCell<T> {
@@ -162,7 +162,7 @@ impl<T: PartialEq> PartialEq for OnceCell<T> {
 
 impl<T: Eq> Eq for OnceCell<T> {}
 
-/// [`once_cell::sync::Lazy`](::once_cell::sync::Lazy), tracked.
+/// [`sync::Lazy` of once_cell](::once_cell::sync::Lazy), tracked.
 pub struct Lazy<T, F = fn() -> T> {
     pub(crate) cell: OnceCell<T>,
     /// Taken when it runs: without it and without a value, it has panicked.
