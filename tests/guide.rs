@@ -50,6 +50,22 @@ mod examples {
         command.output().unwrap()
     }
 
+    #[test]
+    fn stacks_show_the_programs_own_functions_alone() {
+        let mut command = Command::new(binary("bank"));
+        command.current_dir(root()).env("AERODROME_BACKTRACE", "1");
+        let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        let (_, stacks) = text.split_once("note: the stack of (1)").expect("a stack");
+        assert!(
+            stacks.contains("withdraw") && stacks.contains("at examples/bank.rs:"),
+            "{text}"
+        );
+        assert!(
+            !stacks.contains("at src/") && !stacks.contains("library/std"),
+            "{text}"
+        );
+    }
+
     /// The report on standard error, from its first line on, and without what the standard library says after a panic.
     fn report(output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,7 @@
 //! What reports tell beside the cycle: stacks, and which transactions a panic has left.
 
 use std::collections::VecDeque;
+use std::path::Path;
 
 use crate::check::Violation;
 use crate::record::stacks;
@@ -77,17 +78,28 @@ fn remember<T>(memory: &mut VecDeque<T>, thing: T) {
     memory.push_back(thing);
 }
 
+/// Whether a source file is the checker's, the standard library's or the unwinder's. Functions alone do not tell: with little debug information an
+/// inlined one has no path.
+fn is_machinery(file: &Path) -> bool {
+    file.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
+        || file.starts_with("/rustc")
+        || file
+            .iter()
+            .any(|part| part.to_string_lossy().starts_with("backtrace-"))
+}
+
 fn frames(stack: u32) -> Vec<Frame> {
     let mut frames = Vec::new();
     stacks::resolve(stack, |symbol| {
-        let place = symbol
-            .filename()
-            .zip(symbol.lineno())
-            .map(|(file, line)| Place::Source {
-                file: file.display().to_string(),
-                line,
-                column: symbol.colno().unwrap_or(1),
-            });
+        let file = symbol.filename();
+        if file.is_some_and(is_machinery) {
+            return;
+        }
+        let place = file.zip(symbol.lineno()).map(|(file, line)| Place::Source {
+            file: file.display().to_string(),
+            line,
+            column: symbol.colno().unwrap_or(1),
+        });
         let function = symbol
             .name()
             .map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
