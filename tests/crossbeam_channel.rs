@@ -7,55 +7,13 @@ use std::time::Duration;
 use aerodrome::crossbeam_channel::{
     Receiver, Select, Sender, TryRecvError, after, bounded, select, unbounded,
 };
-use aerodrome::report::{Place, Report};
+use aerodrome::report::Report;
 use aerodrome::sync::Mutex;
 use aerodrome::trace::{Op, Update};
 use aerodrome::{atomic_block, thread};
 
-/// The one violation of a program.
-#[track_caller]
-fn only(program: impl FnOnce()) -> Report {
-    let mut violations = aerodrome::check(program).violations;
-    assert_eq!(violations.len(), 1, "{violations:#?}");
-    violations.remove(0)
-}
-
-#[track_caller]
-fn silent(program: impl FnOnce()) {
-    let violations = aerodrome::check(program).violations;
-    assert!(violations.is_empty(), "{violations:#?}");
-}
-
-/// The accesses of a report, in their order: what, to which object, in which line.
-fn accesses(report: &Report) -> Vec<(Op, String, u32)> {
-    let access = |access: &aerodrome::report::Access| {
-        let Some(Place::Source { file, line, .. }) = &access.place else {
-            panic!("no place: {access:?}");
-        };
-        assert!(file.ends_with("tests/crossbeam_channel.rs"), "{file}");
-        let object = &report.objects[access.object.expect("an object")];
-        (access.op, object.label(), *line)
-    };
-    report.accesses.iter().map(access).collect()
-}
-
-/// Two steps of one strand, with another strand's step between them.
-fn between(first: impl FnOnce(&dyn Fn()) + Send, other: impl FnOnce() + Send) {
-    let barrier = Barrier::new(2);
-    thread::scope(|s| {
-        s.spawn(|| {
-            first(&|| {
-                barrier.wait();
-                barrier.wait();
-            })
-        });
-        s.spawn(|| {
-            barrier.wait();
-            other();
-            barrier.wait();
-        });
-    });
-}
+mod outcome;
+use outcome::{accesses, between, only, silent};
 
 fn named<T>(ends: (Sender<T>, Receiver<T>)) -> (Sender<T>, Receiver<T>) {
     aerodrome::name(&ends.0, "orders");

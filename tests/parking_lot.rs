@@ -2,60 +2,17 @@
 #![cfg(all(feature = "check", feature = "parking_lot"))]
 
 use std::collections::BTreeSet;
-use std::sync::Barrier;
 
 use aerodrome::parking_lot::{
     Condvar, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Once, ReentrantMutex, RwLock,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
-use aerodrome::report::{Place, Report};
+use aerodrome::report::Place;
 use aerodrome::trace::Op;
 use aerodrome::{atomic_block, thread};
 
-/// The one violation of a program.
-#[track_caller]
-fn only(program: impl FnOnce()) -> Report {
-    let mut violations = aerodrome::check(program).violations;
-    assert_eq!(violations.len(), 1, "{violations:#?}");
-    violations.remove(0)
-}
-
-#[track_caller]
-fn silent(program: impl FnOnce()) {
-    let violations = aerodrome::check(program).violations;
-    assert!(violations.is_empty(), "{violations:#?}");
-}
-
-/// The accesses of a report, in their order: what, to which object, in which line.
-fn accesses(report: &Report) -> Vec<(Op, String, u32)> {
-    let access = |access: &aerodrome::report::Access| {
-        let Some(Place::Source { file, line, .. }) = &access.place else {
-            panic!("no place: {access:?}");
-        };
-        assert!(file.ends_with("tests/parking_lot.rs"), "{file}");
-        let object = &report.objects[access.object.expect("an object")];
-        (access.op, object.label(), *line)
-    };
-    report.accesses.iter().map(access).collect()
-}
-
-/// Two steps of one strand, with another strand's step between them.
-fn between(first: impl FnOnce(&dyn Fn()) + Send, other: impl FnOnce() + Send) {
-    let barrier = Barrier::new(2);
-    thread::scope(|s| {
-        s.spawn(|| {
-            first(&|| {
-                barrier.wait();
-                barrier.wait();
-            })
-        });
-        s.spawn(|| {
-            barrier.wait();
-            other();
-            barrier.wait();
-        });
-    });
-}
+mod outcome;
+use outcome::{accesses, between, only, silent};
 
 #[test]
 fn contains_under_read_then_insert_under_write_is_reported() {
