@@ -53,7 +53,10 @@ mod examples {
     #[test]
     fn stacks_show_the_programs_own_functions_alone() {
         let mut command = Command::new(binary("bank"));
-        command.current_dir(root()).env("AERODROME_BACKTRACE", "1");
+        command
+            .current_dir(root())
+            .env("AERODROME_BACKTRACE", "1")
+            .env_remove("RUST_BACKTRACE");
         let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
         let (_, stacks) = text.split_once("note: the stack of (1)").expect("a stack");
         assert!(
