@@ -83,6 +83,7 @@ fn contains_and_insert_under_one_write_are_atomic() {
 #[test]
 fn an_upgradable_read_that_is_released_before_the_write_is_reported() {
     let total = RwLock::new(0);
+    let base = line!();
     let report = only(|| {
         between(
             |pause| {
@@ -95,12 +96,13 @@ fn an_upgradable_read_that_is_released_before_the_write_is_reported() {
             || *total.write() += 1,
         );
     });
-    assert!(
-        accesses(&report)
-            .iter()
-            .all(|(_, object, _)| object == "`RwLock<i32>`")
-    );
-    assert_eq!(accesses(&report)[0].0, Op::Read);
+    let access = |op, line| (op, "`RwLock<i32>`".to_owned(), base + line);
+    let expected = [
+        access(Op::Read, 5),
+        access(Op::Write, 10),
+        access(Op::Write, 7),
+    ];
+    assert_eq!(accesses(&report), expected);
 }
 
 #[test]
