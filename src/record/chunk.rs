@@ -59,6 +59,8 @@ pub(crate) enum What {
     Name,
     /// The number of the stack of the strand's next record.
     Stack,
+
+    // The plain ones begin here.
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
     GuardRead,
     GuardWrite,
@@ -76,6 +78,8 @@ pub(crate) enum What {
     SectionReadWrite,
     AcquireShared,
     ReleaseShared,
+    /// The content is read by a strand that did not take the lock.
+    ReadShared,
     #[cfg(feature = "parking_lot")]
     Upgrade,
     Downgrade,
@@ -91,6 +95,7 @@ pub(crate) enum What {
     UpdateMin,
     UpdateSend,
     Signal,
+    /// The last plain one.
     Await,
     Retire,
     /// A message's own two records: it has no ticket counter, its send is 0 and its receipt is 1.
@@ -105,7 +110,33 @@ impl What {
     pub(super) fn is_access(self) -> bool {
         self as u8 >= What::GuardRead as u8
     }
+
+    /// Whether it is an access, or an operation on a lock or a signal, and nothing but that.
+    #[inline]
+    pub(crate) fn is_plain(self) -> bool {
+        (What::GuardRead as u8..=What::Await as u8).contains(&(self as u8))
+    }
+
+    /// Whether it is one of several holders', without an order among theirs, and its ticket the one that the last other record of the lock left behind.
+    #[inline]
+    pub(crate) fn is_shared(self) -> bool {
+        !GUARDS_MOVE
+            && matches!(
+                self,
+                What::AcquireShared | What::ReleaseShared | What::ReadShared
+            )
+    }
+
+    /// Whether it has its place among the records of its object by a ticket.
+    #[inline]
+    pub(crate) fn has_ticket(self) -> bool {
+        self as u8 >= What::Acquire as u8
+    }
 }
+
+/// Whether guards may be given back by other strands than those that took them. The order of a strand's own records does not keep such a
+/// release behind its acquire, so every one has its own ticket.
+pub(super) const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
 
 /// Records in a chunk.
 #[cfg(not(loom))]

@@ -519,7 +519,20 @@ impl Pen {
     #[inline]
     pub(crate) fn event(self, what: What, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
-        self.push(what, id, object.order.draw_shared(), code::site(site));
+        self.push(what, id, object.order.draw_any(), code::site(site));
+    }
+
+    /// What a lock guards is read by a strand that did not take it.
+    fn read_shared(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        self.push(What::ReadShared, id, ticket, code::site(site));
+    }
+
+    /// What a lock guards is about to be written through a guard that may have come from another strand.
+    fn write_moved(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(What::Write, id, object.order.draw(), code::site(site));
     }
 
     /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did. It must not

@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::chunk::GUARDS_MOVE;
 use super::clock::Clock;
 use super::code::TypeName;
 use super::quiet_pen;
@@ -12,6 +13,9 @@ use crate::trace::ObjectKind;
 #[derive(Debug)]
 pub(crate) struct Tickets {
     next: AtomicU32,
+    /// The ticket after the last one that was drawn by the only holder. Several holders' records have no order among them, but one
+    /// with those before and after.
+    phase: AtomicU32,
     /// Where the lock was last taken: a release happens in a destructor, which has no place of its own.
     taken: AtomicU32,
 }
@@ -20,6 +24,7 @@ impl Tickets {
     const fn new() -> Self {
         Self {
             next: AtomicU32::new(0),
+            phase: AtomicU32::new(0),
             taken: AtomicU32::new(0),
         }
     }
@@ -39,12 +44,24 @@ impl Tickets {
     pub(super) fn draw(&self) -> u32 {
         let ticket = self.next.load(Ordering::Relaxed);
         self.next.store(ticket.wrapping_add(1), Ordering::Relaxed);
+        self.phase.store(ticket.wrapping_add(1), Ordering::Relaxed);
         ticket
     }
 
-    /// Draws a ticket while others may be drawing too.
+    /// Draws the ticket of one of several holders: that of all of them together.
     #[inline]
     pub(super) fn draw_shared(&self) -> u32 {
+        let ticket = self.draw_any();
+        if GUARDS_MOVE {
+            ticket
+        } else {
+            self.phase.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Draws a ticket of what nobody holds.
+    #[inline]
+    pub(super) fn draw_any(&self) -> u32 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 }

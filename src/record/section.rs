@@ -9,8 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(feature = "parking_lot")]
+use super::chunk::GUARDS_MOVE;
+#[cfg(feature = "parking_lot")]
 use super::code::TypeName;
-use super::{Object, Pen, What, quiet_pen};
+use super::{Object, Pen, quiet_pen};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -29,10 +31,6 @@ pub(crate) struct Holder {
 /// No strand's number plus one: every access draws a ticket.
 #[cfg(feature = "parking_lot")]
 const MOVING: u32 = u32::MAX;
-
-/// Whether guards and raw locks may be given back by other strands than those that took them.
-#[cfg(feature = "parking_lot")]
-const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
 
 impl Holder {
     /// For a guard that may be sent to another strand. The lock's records do not enclose the accesses of a strand that recorded only one of the two.
@@ -70,7 +68,7 @@ impl Holder {
             if self.strand == pen.strand() + 1 {
                 pen.guard_read(object, site);
             } else {
-                pen.event(What::Read, object, site);
+                pen.read_shared(object, site);
             }
             self.read.store(pen.epoch(), Ordering::Relaxed);
         }
@@ -83,7 +81,7 @@ impl Holder {
             if self.strand == pen.strand() + 1 {
                 pen.guard_write(object, site);
             } else {
-                pen.event(What::Write, object, site);
+                pen.write_moved(object, site);
             }
             self.write.store(pen.epoch(), Ordering::Relaxed);
         }
