@@ -104,8 +104,8 @@ const PATIENCE: Duration = Duration::from_micros(100);
 struct Place {
     /// The ticket of its next record; [`UNDEFINED`] while there is no such object.
     next: u64,
-    /// The ticket after the last record that was not one of several holders'.
-    phase: u32,
+    /// How many of its records were not one of several holders'.
+    alone: u32,
 }
 
 const UNDEFINED: u64 = u64::MAX;
@@ -113,14 +113,14 @@ const UNDEFINED: u64 = u64::MAX;
 impl Place {
     const NOWHERE: Place = Place {
         next: UNDEFINED,
-        phase: 0,
+        alone: 0,
     };
 
     /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock come in any order.
     #[inline]
     fn awaits(&self, record: &Record) -> bool {
-        if record.what.is_shared() {
-            self.phase == record.ticket && self.next != UNDEFINED
+        if record.what().is_shared() {
+            self.alone == record.ticket && self.next != UNDEFINED
         } else {
             self.next == u64::from(record.ticket)
         }
@@ -129,8 +129,8 @@ impl Place {
     #[inline]
     fn step(&mut self, record: &Record) {
         self.next = u64::from((self.next as u32).wrapping_add(1));
-        if !record.what.is_shared() {
-            self.phase = self.next as u32;
+        if !record.what().is_shared() {
+            self.alone = self.alone.wrapping_add(1);
         }
     }
 }
@@ -301,7 +301,7 @@ impl Merge {
             while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
-                if record.what == What::Begin {
+                if record.what() == What::Begin {
                     // SAFETY: as above.
                     match self.take_whole(at, end, |at| unsafe { current.read(at) }) {
                         Ok((records, events)) => {
@@ -318,7 +318,7 @@ impl Merge {
                                 for at in at + 1..at + records {
                                     // SAFETY: as above.
                                     let record = unsafe { current.read(at) };
-                                    if record.what.has_ticket() {
+                                    if record.what().has_ticket() {
                                         self.retire_late(StrandId(id), record.target, sink);
                                     }
                                 }
@@ -342,7 +342,7 @@ impl Merge {
                     }
                 }
                 if !self.is_ready(&record) {
-                    if record.what != What::Retire {
+                    if record.what() != What::Retire {
                         break 'chunks;
                     }
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
@@ -351,12 +351,12 @@ impl Merge {
                     continue;
                 }
                 (at, left) = (at + 1, left - 1);
-                if record.what.is_plain() {
-                    if record.what.has_ticket() {
+                if record.what().is_plain() {
+                    if record.what().has_ticket() {
                         self.place(record.target).step(&record);
                     }
                     if sink.is_quiet() {
-                        sink.skip(steps(record.what).len() as u64, 0);
+                        sink.skip(steps(record.what()).len() as u64, 0);
                     } else {
                         self.emit(StrandId(id), &record, sink);
                     }
@@ -365,7 +365,7 @@ impl Merge {
                     }
                     continue;
                 }
-                if record.what == What::Exit {
+                if record.what() == What::Exit {
                     self.readers[index].exited = true;
                     self.lives[id as usize].exited = true;
                 }
@@ -403,13 +403,13 @@ impl Merge {
                 break Apart::Unfinished;
             }
             let record = record(index);
-            if record.what == What::End {
+            if record.what() == What::End {
                 return Ok((index + 1 - at, events));
             }
-            if !record.what.is_plain() || index - at > WHOLE {
+            if !record.what().is_plain() || index - at > WHOLE {
                 break Apart::Unfit;
             }
-            if record.what.has_ticket() {
+            if record.what().has_ticket() {
                 match self.places.get_mut(record.target as usize) {
                     Some(place) if place.awaits(&record) => {
                         self.undo.push((record.target, *place));
@@ -418,7 +418,7 @@ impl Merge {
                     _ => break Apart::Waits(record, index > at + 1),
                 }
             }
-            events += steps(record.what).len() as u64;
+            events += steps(record.what()).len() as u64;
             index += 1;
         };
         while let Some((object, place)) = self.undo.pop() {
@@ -460,7 +460,7 @@ impl Merge {
     #[inline]
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
-        match record.what {
+        match record.what() {
             Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
             | GuardWrite | Stack => true,
             Join => self
@@ -487,7 +487,7 @@ impl Merge {
             })
         };
         let site = record.site;
-        match record.what {
+        match record.what() {
             Begin => event(Op::Begin, site),
             End => {
                 if record.ticket != 0 {
@@ -529,7 +529,7 @@ impl Merge {
             }
             Family => sink.family(strand.0, target),
             Define => {
-                let kind = kind(record.second[0]);
+                let kind = kind(record.more() as u8);
                 sink.object(
                     target,
                     Definition {
@@ -538,7 +538,7 @@ impl Merge {
                         created: site,
                     },
                 );
-                *self.place(target) = Place { next: 0, phase: 0 };
+                *self.place(target) = Place { next: 0, alone: 0 };
                 self.retire_late(strand, target, sink);
             }
             Name => sink.name(target, site),
@@ -557,7 +557,7 @@ impl Merge {
                     site: SiteId(site),
                     op: Op::Send,
                 });
-                *self.place(target) = Place { next: 1, phase: 1 };
+                *self.place(target) = Place { next: 1, alone: 1 };
             }
             Recv => {
                 event(Op::Recv, site);
@@ -649,7 +649,10 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         What::SectionWrite => &[(Acquire, false), (Write, true), (Release, false)],
         What::SectionReadWrite => &[(Acquire, false), (ReadWrite, true), (Release, false)],
         What::AcquireShared => &[(AcquireShared, false)],
+        What::AcquireSharedRead => &[(AcquireShared, false), (Read, true)],
         What::ReleaseShared => &[(ReleaseShared, false)],
+        What::SectionShared => &[(AcquireShared, false), (ReleaseShared, false)],
+        What::SectionSharedRead => &[(AcquireShared, false), (Read, true), (ReleaseShared, false)],
         What::ReadShared => &[(Read, false)],
         #[cfg(feature = "parking_lot")]
         What::Upgrade => &[(Upgrade, false)],

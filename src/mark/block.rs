@@ -200,24 +200,31 @@ pub fn begin(block: &'static Block) -> Transaction {
 }
 
 impl Drop for Transaction {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(block) = self.block {
-            let ended = record::end();
-            if ended != Ended::Inner {
-                block.ran(ended == Ended::Recorded);
+            if !record::end_plainly() {
+                block.end();
+            } else if block.uses.load(Ordering::Relaxed) != TRACKED {
+                block.note_use(true);
             }
         }
     }
 }
 
 impl Block {
-    /// A run of the block has ended, as a transaction of its own.
-    #[inline]
-    fn ran(&'static self, recorded: bool) {
+    /// A run of the block ends, perhaps inside another's transaction.
+    #[inline(never)]
+    fn end(&'static self) {
+        let ended = record::end();
         let uses = self.uses.load(Ordering::Relaxed);
-        if uses != TRACKED && (recorded || uses == UNUSED) {
-            self.note_use(recorded);
+        let is_news = match ended {
+            Ended::Inner => false,
+            Ended::Empty => uses == UNUSED,
+            Ended::Recorded => uses != TRACKED,
+        };
+        if is_news {
+            self.note_use(ended == Ended::Recorded);
         }
     }
 

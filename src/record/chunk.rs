@@ -22,10 +22,71 @@ pub(crate) struct Record {
     pub(crate) ticket: u32,
     /// Where in the source; a code of [`code`](super::code).
     pub(crate) site: u32,
-    /// What.
-    pub(crate) what: What,
-    /// For what is two operations in one: where the second one was, as the distance of its code from `site`.
-    pub(crate) second: [u8; 3],
+    /// What in the lowest byte; above it what else there is to say.
+    tail: u32,
+}
+
+impl Record {
+    #[inline(always)]
+    pub(super) fn new(what: What, target: u32, ticket: u32, site: u32) -> Record {
+        Record {
+            target,
+            ticket,
+            site,
+            tail: what as u32,
+        }
+    }
+
+    /// With 24 bits more: where the second of two operations in one was, as the distance of its code from `site`; or an object's kind.
+    #[inline(always)]
+    pub(super) fn with(self, more: u32) -> Record {
+        Record {
+            tail: self.tail | more << 8,
+            ..self
+        }
+    }
+
+    /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. The lowest byte of `how` says how, as the
+    /// index into [`What::ACQUIRES`] and [`What::SECTIONS`].
+    #[inline(always)]
+    pub(super) fn of_lock(first: What, how: u32, target: u32, ticket: u32, site: u32) -> Record {
+        const { assert_in_order(What::ACQUIRES) };
+        const { assert_in_order(What::SECTIONS) };
+        debug_assert!(matches!(first, What::Acquire | What::Section));
+        debug_assert!(how as u8 as usize <= What::ACQUIRES.len());
+        Record {
+            target,
+            ticket,
+            site,
+            tail: first as u32 + how,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn what(&self) -> What {
+        // SAFETY: nobody else writes `tail`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
+        // the five after it.
+        unsafe { std::mem::transmute::<u8, What>(self.tail as u8) }
+    }
+
+    /// What was said beyond the rest.
+    pub(crate) fn more(&self) -> u32 {
+        self.tail >> 8
+    }
+
+    /// Where the second of two operations in one was.
+    #[inline]
+    pub(crate) fn second_site(&self) -> u32 {
+        self.site.wrapping_add_signed(self.tail as i32 >> 8)
+    }
+}
+
+const fn assert_in_order(six: [What; 6]) {
+    let mut how = 0;
+    while how < six.len() {
+        assert!(six[how] as usize == six[0] as usize + how);
+        how += 1;
+    }
 }
 
 const _: () = assert!(size_of::<Record>() == 16);
@@ -53,7 +114,7 @@ pub(crate) enum What {
     Exit,
     /// The strand is in another family from here on.
     Family,
-    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where it was made, `second[0]` its kind.
+    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where it was made, what is more its kind.
     Define,
     /// `site` is the number of a name.
     Name,
@@ -66,17 +127,21 @@ pub(crate) enum What {
     GuardWrite,
 
     // Everything from here on draws a ticket.
+    // These stand in the order of `ACQUIRES` and `SECTIONS`.
     Acquire,
     AcquireRead,
     AcquireWrite,
     AcquireReadWrite,
-    Release,
+    AcquireShared,
+    AcquireSharedRead,
     /// A whole critical section in which nothing else was recorded.
     Section,
     SectionRead,
     SectionWrite,
     SectionReadWrite,
-    AcquireShared,
+    SectionShared,
+    SectionSharedRead,
+    Release,
     ReleaseShared,
     /// The content is read by a strand that did not take the lock.
     ReadShared,
@@ -106,6 +171,25 @@ pub(crate) enum What {
 }
 
 impl What {
+    /// By how a lock was taken and touched.
+    pub(super) const ACQUIRES: [What; 6] = [
+        What::Acquire,
+        What::AcquireRead,
+        What::AcquireWrite,
+        What::AcquireReadWrite,
+        What::AcquireShared,
+        What::AcquireSharedRead,
+    ];
+    /// By how a lock was taken and touched.
+    pub(super) const SECTIONS: [What; 6] = [
+        What::Section,
+        What::SectionRead,
+        What::SectionWrite,
+        What::SectionReadWrite,
+        What::SectionShared,
+        What::SectionSharedRead,
+    ];
+
     /// Whether it is something done to an object.
     pub(super) fn is_access(self) -> bool {
         self as u8 >= What::GuardRead as u8
@@ -117,13 +201,18 @@ impl What {
         (What::GuardRead as u8..=What::Await as u8).contains(&(self as u8))
     }
 
-    /// Whether it is one of several holders', without an order among theirs, and its ticket the one that the last other record of the lock left behind.
+    /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.
     #[inline]
     pub(crate) fn is_shared(self) -> bool {
         !GUARDS_MOVE
             && matches!(
                 self,
-                What::AcquireShared | What::ReleaseShared | What::ReadShared
+                What::AcquireShared
+                    | What::AcquireSharedRead
+                    | What::ReleaseShared
+                    | What::SectionShared
+                    | What::SectionSharedRead
+                    | What::ReadShared
             )
     }
 
@@ -150,9 +239,12 @@ pub(crate) const SLOTS: u32 = 2;
 pub(crate) const RESERVE: u32 = 16;
 
 /// An operation may start while the length is at most this: afterwards there is still room for a begin and an acquire that are held back,
-/// so that they can be published before the strand waits for another chunk.
+/// so that they can be published before the strand waits for another chunk, and for the end of a block. These are written without a look at the
+/// length, because an operation that does look comes before the next of them.
 #[cfg(not(loom))]
-pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 2;
+pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 3;
+#[cfg(loom)]
+pub(crate) const LIMIT: u32 = 0;
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -212,18 +304,23 @@ impl Chunk {
         self.next.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Writes slot `index` and publishes it.
+    /// Writes slot `index`.
     ///
     /// # Safety
     ///
-    /// The caller is the chunk's one writer, `index` is its length, and less than [`SLOTS`].
+    /// The caller is the chunk's one writer, and `index` is less than [`SLOTS`] and not published.
     #[inline(always)]
-    pub(crate) unsafe fn push(&self, index: u32, record: Record) {
+    pub(crate) unsafe fn write(&self, index: u32, record: Record) {
         debug_assert!(index < SLOTS);
         // SAFETY: in bounds; not yet published, so the reader does not look at it.
         unsafe { self.slots.get_unchecked(index as usize) }
             .with_mut(|slot| unsafe { (*slot).write(record) });
-        self.published.store(index + 1, Ordering::Release);
+    }
+
+    /// Publishes the first `len` slots, which were written.
+    #[inline(always)]
+    pub(crate) fn publish(&self, len: u32) {
+        self.published.store(len, Ordering::Release);
     }
 
     /// Links the chunk that the writer goes on with.
@@ -260,13 +357,7 @@ mod loom_tests {
     use super::*;
 
     fn record(n: u32) -> Record {
-        Record {
-            target: n,
-            ticket: !n,
-            site: 0,
-            what: What::Read,
-            second: [0; 3],
-        }
+        Record::new(What::Read, n, !n, 0)
     }
 
     #[test]
@@ -286,7 +377,9 @@ mod loom_tests {
                             chunk = next.as_ptr() as usize;
                         }
                         // SAFETY: the one writer, at its length.
-                        unsafe { (*(chunk as *const Chunk)).push(index, record(n)) };
+                        unsafe { (*(chunk as *const Chunk)).write(index, record(n)) };
+                        // SAFETY: as above.
+                        unsafe { (*(chunk as *const Chunk)).publish(index + 1) };
                     }
                 })
             };
