@@ -133,6 +133,13 @@ impl Place {
             self.alone = self.alone.wrapping_add(1);
         }
     }
+
+    fn step_back(&mut self, record: &Record) {
+        self.next = u64::from((self.next as u32).wrapping_sub(1));
+        if !record.what().is_shared() {
+            self.alone = self.alone.wrapping_sub(1);
+        }
+    }
 }
 
 /// How much is done for a strand before others have their turn.
@@ -157,8 +164,6 @@ pub(super) struct Merge {
     retired: Vec<u32>,
     /// The ticket of the next write of a watched variable.
     watched: u32,
-    /// The places that a transaction's records have taken, as they were.
-    undo: Vec<(u32, Place)>,
     /// Since when there was nothing to emit whole.
     stalled: Option<Instant>,
 }
@@ -351,12 +356,13 @@ impl Merge {
                     continue;
                 }
                 (at, left) = (at + 1, left - 1);
-                if record.what().is_plain() {
+                let number = EVENTS[record.what() as usize];
+                if number != 0 {
                     if record.what().has_ticket() {
                         self.place(record.target).step(&record);
                     }
                     if sink.is_quiet() {
-                        sink.skip(steps(record.what()).len() as u64, 0);
+                        sink.skip(u64::from(number), 0);
                     } else {
                         self.emit(StrandId(id), &record, sink);
                     }
@@ -395,7 +401,6 @@ impl Merge {
         end: u32,
         record: impl Fn(u32) -> Record,
     ) -> Result<(u32, u64), Apart> {
-        self.undo.clear();
         let mut events = 2;
         let mut index = at + 1;
         let apart = loop {
@@ -406,23 +411,23 @@ impl Merge {
             if record.what() == What::End {
                 return Ok((index + 1 - at, events));
             }
-            if !record.what().is_plain() || index - at > WHOLE {
+            let number = EVENTS[record.what() as usize];
+            if number == 0 || index - at > WHOLE {
                 break Apart::Unfit;
             }
             if record.what().has_ticket() {
                 match self.places.get_mut(record.target as usize) {
-                    Some(place) if place.awaits(&record) => {
-                        self.undo.push((record.target, *place));
-                        place.step(&record);
-                    }
+                    Some(place) if place.awaits(&record) => place.step(&record),
                     _ => break Apart::Waits(record, index > at + 1),
                 }
             }
-            events += steps(record.what()).len() as u64;
+            events += u64::from(number);
             index += 1;
         };
-        while let Some((object, place)) = self.undo.pop() {
-            self.places[object as usize] = place;
+        for taken in (at + 1..index).map(record) {
+            if taken.what().has_ticket() {
+                self.places[taken.target as usize].step_back(&taken);
+            }
         }
         Err(apart)
     }
@@ -634,7 +639,7 @@ fn kind(code: u8) -> ObjectKind {
 }
 
 /// The events that a plain record stands for, each with whether it has the record's second site.
-fn steps(what: What) -> &'static [(Op, bool)] {
+const fn steps(what: What) -> &'static [(Op, bool)] {
     use Op::*;
     match what {
         What::GuardRead => &[(Read, false)],
@@ -673,3 +678,15 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         _ => &[],
     }
 }
+
+/// By record: how many events it stands for, if it is plain.
+const EVENTS: [u8; 256] = {
+    let mut events = [0; 256];
+    let mut at = 0;
+    while at < What::PLAIN.len() {
+        let what = What::PLAIN[at];
+        events[what as usize] = steps(what).len() as u8;
+        at += 1;
+    }
+    events
+};

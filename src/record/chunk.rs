@@ -121,7 +121,6 @@ pub(crate) enum What {
     /// The number of the stack of the strand's next record.
     Stack,
 
-    // The plain ones begin here.
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
     GuardRead,
     GuardWrite,
@@ -160,7 +159,6 @@ pub(crate) enum What {
     UpdateMin,
     UpdateSend,
     Signal,
-    /// The last plain one.
     Await,
     Retire,
     /// A message's own two records: it has no ticket counter, its send is 0 and its receipt is 1.
@@ -195,11 +193,42 @@ impl What {
         self as u8 >= What::GuardRead as u8
     }
 
-    /// Whether it is an access, or an operation on a lock or a signal, and nothing but that.
-    #[inline]
-    pub(crate) fn is_plain(self) -> bool {
-        (What::GuardRead as u8..=What::Await as u8).contains(&(self as u8))
-    }
+    /// Those that are an access, or an operation on a lock or a signal, and nothing but that.
+    pub(crate) const PLAIN: &[What] = &[
+        What::GuardRead,
+        What::GuardWrite,
+        What::Acquire,
+        What::AcquireRead,
+        What::AcquireWrite,
+        What::AcquireReadWrite,
+        What::AcquireShared,
+        What::AcquireSharedRead,
+        What::Section,
+        What::SectionRead,
+        What::SectionWrite,
+        What::SectionReadWrite,
+        What::SectionShared,
+        What::SectionSharedRead,
+        What::Release,
+        What::ReleaseShared,
+        What::ReadShared,
+        #[cfg(feature = "parking_lot")]
+        What::Upgrade,
+        What::Downgrade,
+        What::Read,
+        What::Write,
+        What::ReadWrite,
+        What::UpdateAdd,
+        What::UpdateSub,
+        What::UpdateAnd,
+        What::UpdateOr,
+        What::UpdateXor,
+        What::UpdateMax,
+        What::UpdateMin,
+        What::UpdateSend,
+        What::Signal,
+        What::Await,
+    ];
 
     /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.
     #[inline]
@@ -233,16 +262,16 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: a begin and an acquire that were held back, an object's definition, and its own, of which the
+/// The most records that one operation writes: a begin and two acquires that were held back, an object's definition, and its own, of which the
 /// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
 /// Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
-/// An operation may start while the length is at most this: afterwards there is still room for a begin and an acquire that are held back,
+/// An operation may start while the length is at most this: afterwards there is still room for a begin and two acquires that are held back,
 /// so that they can be published before the strand waits for another chunk, and for the end of a block. These are written without a look at the
 /// length, because an operation that does look comes before the next of them.
 #[cfg(not(loom))]
-pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 3;
+pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 4;
 #[cfg(loom)]
 pub(crate) const LIMIT: u32 = 0;
 

@@ -330,7 +330,7 @@ impl Pen {
         }
     }
 
-    /// Writes the acquire that is held back, and before it the begin of the block, if that is; for which there is always room.
+    /// Writes the lock that is held back, as an acquire or a whole section, and before it what was held back before it; for which there is always room.
     #[inline(always)]
     fn write_held(self, first: What) {
         let strand = self.0;
@@ -342,6 +342,12 @@ impl Pen {
             strand.begin.set(0);
             // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
             unsafe { chunk.write(len, Record::new(What::Begin, begin, 0, 0)) };
+            len += 1;
+        }
+        if strand.below.object.get() != 0 {
+            // SAFETY: as above.
+            unsafe { chunk.write(len, strand.below.record(What::Acquire)) };
+            strand.below.object.set(0);
             len += 1;
         }
         // SAFETY: as above.
@@ -435,9 +441,13 @@ impl Pen {
     /// Records an acquire when its release is, or something else before that.
     #[inline(always)]
     fn hold_back(self, what: What, object: u32, ticket: u32, site: u32, how: u32) {
-        let held = &self.0.held;
+        let Strand { held, below, .. } = self.0;
         if held.object.get() != 0 {
-            self.flush();
+            if below.object.get() != 0 {
+                self.flush();
+            } else {
+                below.take(held);
+            }
         }
         if stacks::are_wanted() {
             // What happens in the section is recorded where it happens.

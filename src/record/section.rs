@@ -116,7 +116,9 @@ fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) 
         return UNTRACKED;
     };
     if holder == pen.0.address() {
-        pen.guard_read(object, site);
+        if !pen.0.touch_below(READ, object, site) {
+            pen.guard_read(object, site);
+        }
     } else {
         pen.read_shared(object, site);
     }
@@ -130,7 +132,9 @@ fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>)
         return UNTRACKED;
     };
     if holder == pen.0.address() {
-        pen.guard_write(object, site);
+        if !pen.0.touch_below(WRITE, object, site) {
+            pen.guard_write(object, site);
+        }
     } else {
         pen.write_moved(object, site);
     }

@@ -33,6 +33,22 @@ pub(super) const WRITE: u32 = 2;
 pub(super) const SHARED: u32 = 4;
 
 impl Held {
+    const fn new() -> Self {
+        Held {
+            object: Cell::new(0),
+            place: Cell::new(0),
+            how: Cell::new(0),
+        }
+    }
+
+    /// Takes over what `other` holds back.
+    #[inline(always)]
+    pub(super) fn take(&self, other: &Held) {
+        self.object.set(other.object.get());
+        self.place.set(other.place.get());
+        self.how.set(other.how.get());
+    }
+
     /// Holds an acquire back.
     #[inline(always)]
     pub(super) fn set(&self, object: u32, ticket: u32, site: u32, how: u32) {
@@ -100,6 +116,7 @@ pub(crate) struct Strand {
     pub(super) depth: Cell<u32>,
     /// The code of a block whose begin is not written yet, because the block may turn out to record nothing; 0: none.
     pub(super) begin: Cell<u32>,
+    /// The lock that was taken last.
     pub(super) held: Held,
     /// The code of the outermost block.
     pub(super) block: Cell<u32>,
@@ -107,6 +124,9 @@ pub(crate) struct Strand {
     pub(super) named: Cell<bool>,
 
     // The owner's.
+    /// The lock that was taken before, where that is held back as well. What it guards may be touched after the other lock was taken, and is
+    /// then recorded as if before: whoever else touches it has this lock too, so nobody could tell.
+    pub(super) below: Held,
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
@@ -151,11 +171,8 @@ impl Strand {
             epoch: Cell::new(epoch),
             depth: Cell::new(0),
             begin: Cell::new(0),
-            held: Held {
-                object: Cell::new(0),
-                place: Cell::new(0),
-                how: Cell::new(0),
-            },
+            held: Held::new(),
+            below: Held::new(),
             block: Cell::new(0),
             named: Cell::new(false),
             family: Cell::new(family),
@@ -215,6 +232,16 @@ impl Strand {
         // Whatever a strand has taken has its number.
         debug_assert!(id != 0);
         self.held.object.get() == id
+    }
+
+    /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
+    pub(super) fn touch_below(
+        &self,
+        how: u32,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) -> bool {
+        self.below.object.get() == object.id.load(Ordering::Relaxed) && self.below.touch(how, site)
     }
 
     pub(super) fn has_room(&self) -> bool {
