@@ -76,6 +76,39 @@ impl Reader {
         self.published = chunk.published();
         (self.next, self.published)
     }
+
+    /// The code of the block that the record at `at` begins.
+    #[cold]
+    fn block(&self, at: u32) -> u32 {
+        // Before the records: if the strand is in another block by now, the end of this one is there.
+        // SAFETY: a reader's strand lives until the reader is removed.
+        let open = unsafe { self.strand.as_ref() }.block();
+        let (mut chunk, mut from) = (Some(self.chunk), at);
+        while let Some(current) = chunk {
+            // SAFETY: the chunks from the reader's own on live until it recycles them.
+            let current = unsafe { current.as_ref() };
+            let next = current.next();
+            for at in from..current.published() {
+                // SAFETY: published, and we are the one reader.
+                let record = unsafe { current.read(at) };
+                if record.what() == What::End {
+                    return record.target;
+                }
+            }
+            (chunk, from) = (next, 0);
+        }
+        open
+    }
+}
+
+/// A block begins.
+fn begin(strand: StrandId, block: u32, sink: &mut impl Sink) {
+    sink.event(Event {
+        strand,
+        target: block,
+        site: SiteId::NONE,
+        op: Op::Begin,
+    });
 }
 
 /// What becomes of a strand's number.
@@ -166,6 +199,14 @@ pub(super) struct Merge {
     watched: u32,
     /// Since when there was nothing to emit whole.
     stalled: Option<Instant>,
+}
+
+/// A transaction that can be emitted whole.
+struct Whole {
+    records: u32,
+    /// How many events they stand for, with the begin.
+    events: u64,
+    block: u32,
 }
 
 /// Why a transaction cannot be emitted whole.
@@ -306,13 +347,18 @@ impl Merge {
             while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
-                if record.what() == What::Begin {
+                if record.begins() {
                     // SAFETY: as above.
                     match self.take_whole(at, end, |at| unsafe { current.read(at) }) {
-                        Ok((records, events)) => {
+                        Ok(Whole {
+                            records,
+                            events,
+                            block,
+                        }) => {
                             if sink.is_quiet() {
                                 sink.skip(events, 1);
                             } else {
+                                begin(StrandId(id), block, sink);
                                 for at in at..at + records {
                                     // SAFETY: as above.
                                     let record = unsafe { current.read(at) };
@@ -320,7 +366,7 @@ impl Merge {
                                 }
                             }
                             if !self.retiring.is_empty() {
-                                for at in at + 1..at + records {
+                                for at in at..at + records {
                                     // SAFETY: as above.
                                     let record = unsafe { current.read(at) };
                                     if record.what().has_ticket() {
@@ -338,18 +384,23 @@ impl Merge {
                             }
                         }
                         Err(Apart::Unfinished) => {
-                            let may_end = next_chunk.is_none() && end == published;
-                            if care != Care::Open && may_end {
+                            let is_end_of_turn = end < published;
+                            if is_end_of_turn || (care != Care::Open && next_chunk.is_none()) {
                                 break 'chunks;
                             }
                         }
                         Err(Apart::Unfit) => {}
                     }
                 }
-                if !self.is_ready(&record) {
-                    if record.what() != What::Retire {
-                        break 'chunks;
-                    }
+                let is_ready = self.is_ready(&record);
+                if !is_ready && record.what() != What::Retire {
+                    break 'chunks;
+                }
+                if record.begins() {
+                    let block = self.readers[index].block(at);
+                    begin(StrandId(id), block, sink);
+                }
+                if !is_ready {
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
                     self.retiring.insert(record.target, record.ticket);
                     (at, left) = (at + 1, left - 1);
@@ -392,24 +443,27 @@ impl Merge {
         TURN - left
     }
 
-    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object: how many
-    /// records that were, and how many events they stand for.
+    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
     #[inline]
     fn take_whole(
         &mut self,
         at: u32,
         end: u32,
         record: impl Fn(u32) -> Record,
-    ) -> Result<(u32, u64), Apart> {
+    ) -> Result<Whole, Apart> {
         let mut events = 2;
-        let mut index = at + 1;
+        let mut index = at;
         let apart = loop {
             if index == end {
                 break Apart::Unfinished;
             }
             let record = record(index);
             if record.what() == What::End {
-                return Ok((index + 1 - at, events));
+                return Ok(Whole {
+                    records: index + 1 - at,
+                    events,
+                    block: record.target,
+                });
             }
             let number = EVENTS[record.what() as usize];
             if number == 0 || index - at > WHOLE {
@@ -418,13 +472,13 @@ impl Merge {
             if record.what().has_ticket() {
                 match self.places.get_mut(record.target as usize) {
                     Some(place) if place.awaits(&record) => place.step(&record),
-                    _ => break Apart::Waits(record, index > at + 1),
+                    _ => break Apart::Waits(record, index > at),
                 }
             }
             events += u64::from(number);
             index += 1;
         };
-        for taken in (at + 1..index).map(record) {
+        for taken in (at..index).map(record) {
             if taken.what().has_ticket() {
                 self.places[taken.target as usize].step_back(&taken);
             }
@@ -466,7 +520,7 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
+            End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
             | GuardWrite | Stack => true,
             Join => self
                 .lives
@@ -493,7 +547,6 @@ impl Merge {
         };
         let site = record.site;
         match record.what() {
-            Begin => event(Op::Begin, site),
             End => {
                 if record.ticket != 0 {
                     sink.panicked(strand.0);

@@ -203,19 +203,25 @@ impl Drop for Transaction {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(block) = self.block {
-            if !record::end_plainly() {
-                block.end();
-            } else if block.uses.load(Ordering::Relaxed) != TRACKED {
-                block.note_use(true);
-            }
+            block.end();
         }
     }
 }
 
 impl Block {
-    /// A run of the block ends, perhaps inside another's transaction.
+    /// A run of the block ends.
     #[inline(never)]
-    fn end(&'static self) {
+    extern "C" fn end(&'static self) {
+        if !record::end_plainly() {
+            self.end_otherwise();
+        } else if self.uses.load(Ordering::Relaxed) != TRACKED {
+            self.note_use(true);
+        }
+    }
+
+    /// A run of the block ends that is part of another's transaction, or recorded nothing, or panics.
+    #[inline(never)]
+    extern "C" fn end_otherwise(&'static self) {
         let ended = record::end();
         let uses = self.uses.load(Ordering::Relaxed);
         let is_news = match ended {
@@ -229,7 +235,7 @@ impl Block {
     }
 
     #[cold]
-    fn note_use(&'static self, recorded: bool) {
+    extern "C" fn note_use(&'static self, recorded: bool) {
         if recorded {
             self.uses.store(TRACKED, Ordering::Relaxed);
         } else if self

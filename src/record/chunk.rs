@@ -22,9 +22,12 @@ pub(crate) struct Record {
     pub(crate) ticket: u32,
     /// Where in the source; a code of [`code`](super::code).
     pub(crate) site: u32,
-    /// What in the lowest byte; above it what else there is to say.
+    /// What in the lowest seven bits; [`BEGINS`]; and in the upper 24 what else there is to say.
     tail: u32,
 }
+
+/// In a record's `tail`: a block begins right before it. Which one its end says, and [`Strand::block`](super::Strand::block) until then.
+pub(super) const BEGINS: u32 = 1 << 7;
 
 impl Record {
     #[inline(always)]
@@ -44,6 +47,21 @@ impl Record {
             tail: self.tail | more << 8,
             ..self
         }
+    }
+
+    /// The same, with [`BEGINS`] or without.
+    #[inline(always)]
+    pub(super) fn beginning(self, begins: u32) -> Record {
+        Record {
+            tail: self.tail | begins,
+            ..self
+        }
+    }
+
+    /// Whether a block begins right before it.
+    #[inline(always)]
+    pub(crate) fn begins(&self) -> bool {
+        self.tail & BEGINS != 0
     }
 
     /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. The lowest byte of `how` says how, as the
@@ -66,7 +84,7 @@ impl Record {
     pub(crate) fn what(&self) -> What {
         // SAFETY: nobody else writes `tail`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
         // the five after it.
-        unsafe { std::mem::transmute::<u8, What>(self.tail as u8) }
+        unsafe { std::mem::transmute::<u8, What>((self.tail & (BEGINS - 1)) as u8) }
     }
 
     /// What was said beyond the rest.
@@ -80,6 +98,8 @@ impl Record {
         self.site.wrapping_add_signed(self.tail as i32 >> 8)
     }
 }
+
+const _: () = assert!((What::Lost as u32) < BEGINS);
 
 const fn assert_in_order(six: [What; 6]) {
     let mut how = 0;
@@ -95,8 +115,6 @@ const _: () = assert!(size_of::<Record>() == 16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum What {
-    /// Block.
-    Begin,
     /// Block; `ticket` is 1 if a panic left it.
     End,
     Split,
@@ -262,16 +280,16 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: a begin and two acquires that were held back, an object's definition, and its own, of which the
+/// The most records that one operation writes: two acquires that were held back, an object's definition, and its own, of which the
 /// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
 /// Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
-/// An operation may start while the length is at most this: afterwards there is still room for a begin and two acquires that are held back,
+/// An operation may start while the length is at most this: afterwards there is still room for two acquires that are held back,
 /// so that they can be published before the strand waits for another chunk, and for the end of a block. These are written without a look at the
 /// length, because an operation that does look comes before the next of them.
 #[cfg(not(loom))]
-pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 4;
+pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 3;
 #[cfg(loom)]
 pub(crate) const LIMIT: u32 = 0;
 
@@ -350,6 +368,20 @@ impl Chunk {
     #[inline(always)]
     pub(crate) fn publish(&self, len: u32) {
         self.published.store(len, Ordering::Release);
+    }
+
+    /// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait for it would hold up the next locked
+    /// instruction.
+    #[inline(always)]
+    pub(crate) fn fetch_ahead(&self, len: u32) {
+        #[cfg(all(target_arch = "x86_64", not(loom)))]
+        // SAFETY: reads and writes nothing that the program could see; processors without the instruction pass over it.
+        unsafe {
+            let slot = self.slots.as_ptr().wrapping_add(len as usize + 16);
+            std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+        let _ = len;
     }
 
     /// Links the chunk that the writer goes on with.

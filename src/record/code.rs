@@ -31,7 +31,7 @@ fn encode_aligned(address: usize) -> u32 {
 }
 
 #[cold]
-fn far(address: usize) -> u32 {
+extern "C" fn far(address: usize) -> u32 {
     // The table grows, and the program's allocator may use a tracked lock.
     super::untracked(|| {
         let mut table = FAR_AWAY.lock();

@@ -27,7 +27,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use self::chunk::GUARDS_MOVE;
+use self::chunk::{BEGINS, GUARDS_MOVE};
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
@@ -134,7 +134,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
-        Pen(strand).flush();
+        Pen(strand).flush_held();
         let Some(chunk) = untracked(pool::chunk) else {
             CURRENT.set(&UNTRACKED.0);
             return None;
@@ -312,22 +312,10 @@ impl Pen {
         self.0.epoch.set(self.0.epoch.get() + 4);
     }
 
-    /// Whether something is held back.
-    #[inline(always)]
-    fn is_holding_back(self) -> bool {
-        self.0.begin.get() | self.0.held.object.get() != 0
-    }
-
-    /// Writes what is held back.
+    /// Writes the lock that is held back.
     #[inline(never)]
     extern "C" fn flush(self) {
-        let held = &self.0.held;
-        if held.object.get() != 0 {
-            self.write_held(What::Acquire);
-        } else if self.0.begin.get() != 0 {
-            let begin = Record::new(What::Begin, self.0.begin.replace(0), 0, 0);
-            self.write(begin);
-        }
+        self.write_held(What::Acquire);
     }
 
     /// Writes the lock that is held back, as an acquire or a whole section, and before it what was held back before it; for which there is always room.
@@ -337,45 +325,43 @@ impl Pen {
         let mut len = strand.len.get();
         // SAFETY: the chunk lives until everything in it was read.
         let chunk = unsafe { strand.chunk.get().as_ref() };
-        let begin = strand.begin.get();
-        if begin != 0 {
-            strand.begin.set(0);
-            // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
-            unsafe { chunk.write(len, Record::new(What::Begin, begin, 0, 0)) };
-            len += 1;
-        }
+        let mut begins = strand.begin.replace(0);
         if strand.below.object.get() != 0 {
-            // SAFETY: as above.
-            unsafe { chunk.write(len, strand.below.record(What::Acquire)) };
+            let below = strand.below.record(What::Acquire).beginning(begins);
+            // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
+            unsafe { chunk.write(len, below) };
             strand.below.object.set(0);
+            begins = 0;
             len += 1;
         }
+        let held = strand.held.record(first).beginning(begins);
         // SAFETY: as above.
-        unsafe { chunk.write(len, strand.held.record(first)) };
+        unsafe { chunk.write(len, held) };
         strand.held.object.set(0);
         strand.len.set(len + 1);
         if strand.depth.get() == 0 {
             self.new_epoch();
         }
         chunk.publish(len + 1);
+        chunk.fetch_ahead(len + 1);
     }
 
     #[inline(always)]
     fn push(self, what: What, target: u32, ticket: u32, site: u32) {
-        if self.is_holding_back() {
-            self.flush();
-        }
+        self.flush_held();
         if stacks::are_wanted() && what.is_access() && self.in_block() {
             self.push_stack();
         }
-        self.write(Record::new(what, target, ticket, site));
+        let begins = self.0.begin.replace(0);
+        self.write(Record::new(what, target, ticket, site).beginning(begins));
     }
 
     /// The stack of the access that comes next.
     #[cold]
     fn push_stack(self) {
         let target = untracked(stacks::capture);
-        self.write(Record::new(What::Stack, target, 0, 0));
+        let begins = self.0.begin.replace(0);
+        self.write(Record::new(What::Stack, target, 0, 0).beginning(begins));
     }
 
     /// The object's number; draws it at the first use.
@@ -396,9 +382,6 @@ impl Pen {
             Ok(_) => {
                 // What was seen of the number's former owner.
                 self.0.seen[id as usize % SEEN].set(None);
-                if self.is_holding_back() {
-                    self.flush();
-                }
                 let type_name = code::type_name(object.type_name);
                 let created = code::site(object.created);
                 let define = Record::new(What::Define, id, type_name, created);
@@ -674,8 +657,8 @@ impl Pen {
         if depth == 0 {
             self.flush_held();
             let block = code::block(block);
-            self.0.begin.set(block);
-            self.0.block.set(block);
+            self.0.begin.set(BEGINS);
+            self.0.set_block(block);
             self.new_epoch();
         }
     }
@@ -692,7 +675,7 @@ impl Pen {
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
             let panicked = u32::from(std::thread::panicking());
-            self.push(What::End, self.0.block.get(), panicked, 0);
+            self.push(What::End, self.0.block(), panicked, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
@@ -763,7 +746,7 @@ impl Pen {
 
     /// How far this strand has written.
     pub(crate) fn cursor(self) -> (NonNull<Chunk>, u32) {
-        self.flush();
+        self.flush_held();
         (self.0.chunk.get(), self.0.len.get())
     }
 
@@ -857,7 +840,7 @@ pub(crate) fn end_plainly() -> bool {
         strand.depth.set(0);
         strand.len.set(len + 1);
         Pen(strand).new_epoch();
-        let record = Record::new(What::End, strand.block.get(), 0, 0);
+        let record = Record::new(What::End, strand.block(), 0, 0);
         // SAFETY: this strand is the chunk's writer, and `LIMIT` leaves room; the chunk lives until everything in it was read.
         unsafe { chunk.as_ref().write(len, record) };
         // SAFETY: as above.
@@ -884,7 +867,7 @@ fn name_current(pen: Pen) {
 pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
     match quiet_pen_if_registered() {
         Some(Pen(strand)) if strand.depth.get() > 0 => {
-            (strand.depth.get(), Some(code::block_of(strand.block.get())))
+            (strand.depth.get(), Some(code::block_of(strand.block())))
         }
         _ => (0, None),
     }

@@ -111,7 +111,7 @@ impl Holder {
 
 /// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and how.
 #[inline(never)]
-fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
@@ -127,7 +127,7 @@ fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) 
 
 /// A write that is a record of its own.
 #[inline(never)]
-fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };

@@ -114,12 +114,12 @@ pub(crate) struct Strand {
     pub(super) epoch: Cell<u64>,
     /// How many atomic blocks the strand is in.
     pub(super) depth: Cell<u32>,
-    /// The code of a block whose begin is not written yet, because the block may turn out to record nothing; 0: none.
+    /// [`BEGINS`](super::chunk::BEGINS) while the strand is in a block and has recorded nothing in it.
     pub(super) begin: Cell<u32>,
     /// The lock that was taken last.
     pub(super) held: Held,
-    /// The code of the outermost block.
-    pub(super) block: Cell<u32>,
+    /// The code of the outermost block, or of the last one. Whoever sees another one sees the end of the former one, too.
+    block: AtomicU32,
     /// Whether `name` is set.
     pub(super) named: Cell<bool>,
 
@@ -173,7 +173,7 @@ impl Strand {
             begin: Cell::new(0),
             held: Held::new(),
             below: Held::new(),
-            block: Cell::new(0),
+            block: AtomicU32::new(0),
             named: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
@@ -198,6 +198,17 @@ impl Strand {
         // SAFETY: freshly allocated for a `Strand`.
         unsafe { memory.write(strand) };
         Some(memory)
+    }
+
+    /// The code of the outermost block, or of the last one.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> u32 {
+        self.block.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_block(&self, block: u32) {
+        self.block.store(block, Ordering::Release);
     }
 
     /// Gives the strand its name, if it has none.
