@@ -6,7 +6,8 @@ use crate::record::clock::Clock;
 use crate::record::code::TypeName;
 use crate::record::{self, Attempt, Object, What};
 
-/// An atomic `A` of std and its record.
+/// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its value would cost as much again.
+#[repr(align(64))]
 pub(crate) struct Core<A> {
     pub(crate) object: Object<Clock>,
     pub(super) inner: A,
