@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::cell::Cell;
+
 use aerodrome::check::{Aerodrome, Engine, EngineKind, Exact, Velodrome};
 use aerodrome::trace::{Event, Op};
 use common::{Mix, Oracle, check, closed, event, for_random_traces};
@@ -51,6 +53,69 @@ fn exact_finds_the_first_cycle_of_any_trace_at_its_event() {
     for_random_traces(100_000..130_000, EXTENDED, |events| {
         is_exact(&mut Exact::new(), events)
     });
+}
+
+/// The trace without what is part of no cycle: events outside of blocks and whole transactions, while no other transaction is open. Each event
+/// with its position in the whole trace.
+fn without_quiet(events: &[Event]) -> Vec<(Event, u64)> {
+    let mut kept = Vec::new();
+    let mut open = 0;
+    let mut rest = events.iter().copied().zip(1..).collect::<Vec<_>>();
+    rest.reverse();
+    while let Some((event, position)) = rest.pop() {
+        if open == 0 && event.op == Op::Begin {
+            let whole = rest
+                .iter()
+                .rev()
+                .take_while(|(next, _)| next.strand == event.strand && next.op != Op::Fork)
+                .position(|(next, _)| next.op == Op::End);
+            if let Some(end) = whole {
+                rest.truncate(rest.len() - end - 1);
+                continue;
+            }
+        }
+        let concerns_strands = matches!(event.op, Op::Fork | Op::Join | Op::Exit);
+        if open == 0 && event.op != Op::Begin && !concerns_strands && event.op != Op::Retire {
+            continue;
+        }
+        match event.op {
+            Op::Begin => open += 1,
+            Op::End => open -= 1,
+            _ => {}
+        }
+        kept.push((event, position));
+    }
+    kept
+}
+
+#[test]
+fn what_is_whole_while_no_transaction_is_open_is_part_of_no_cycle() {
+    let (all, left) = (Cell::new(0), Cell::new(0));
+    for_random_traces(200_000..220_000, EXTENDED, |events| {
+        let kept = without_quiet(events);
+        all.set(all.get() + events.len());
+        left.set(left.get() + kept.len());
+        let first = |kind: EngineKind, events: &[(Event, u64)]| {
+            let mut engine = kind.engine();
+            let mut events = events.iter();
+            events.find_map(|&(event, position)| engine.step(event, position).map(|_| position))
+        };
+        let (expected, found) = (Oracle::new(events).first, first(EngineKind::Exact, &kept));
+        check(found == expected, || {
+            format!("the oracle says {expected:?}, the engine {found:?} of what is left")
+        })?;
+        let events = closed(events);
+        let expected = Oracle::new(&events).first.is_some();
+        for kind in [EngineKind::Aerodrome, EngineKind::Velodrome] {
+            let found = first(kind, &without_quiet(&events)).is_some();
+            check(found == expected, || {
+                format!("the oracle says {expected:?}, {kind} {found:?} of what is left")
+            })?;
+        }
+        Ok(())
+    });
+    let (all, left) = (all.get(), left.get());
+    assert!(left < all * 9 / 10, "{left} of {all} events are left");
 }
 
 #[test]

@@ -80,24 +80,10 @@ impl Reader {
     /// The code of the block that the record at `at` begins.
     #[cold]
     fn block(&self, at: u32) -> u32 {
-        // Before the records: if the strand is in another block by now, the end of this one is there.
         // SAFETY: a reader's strand lives until the reader is removed.
-        let open = unsafe { self.strand.as_ref() }.block();
-        let (mut chunk, mut from) = (Some(self.chunk), at);
-        while let Some(current) = chunk {
-            // SAFETY: the chunks from the reader's own on live until it recycles them.
-            let current = unsafe { current.as_ref() };
-            let next = current.next();
-            for at in from..current.published() {
-                // SAFETY: published, and we are the one reader.
-                let record = unsafe { current.read(at) };
-                if record.what() == What::End {
-                    return record.target;
-                }
-            }
-            (chunk, from) = (next, 0);
-        }
-        open
+        let strand = unsafe { self.strand.as_ref() };
+        // SAFETY: the chunks from the reader's own on live until it recycles them, and it is their one reader.
+        unsafe { Chunk::block_at(self.chunk, at, || strand.block()) }
     }
 }
 

@@ -413,6 +413,38 @@ impl Chunk {
     }
 }
 
+impl Chunk {
+    /// The block that the record at `at` begins. Its end says so; where that is not there yet, the block that the strand is in: `open` loads it with
+    /// `Acquire`, and the strand, which publishes the end before it goes into another block, stores it with `Release`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the one reader of this chunk and those after it, `at` is published, and the chunk was not given back.
+    pub(crate) unsafe fn block_at(
+        chunk: NonNull<Chunk>,
+        at: u32,
+        open: impl FnOnce() -> u32,
+    ) -> u32 {
+        // Before the records: if the strand is in another block by now, the end of this one is there.
+        let open = open();
+        let (mut chunk, mut from) = (Some(chunk), at);
+        while let Some(current) = chunk {
+            // SAFETY: nobody but the caller gives it back.
+            let current = unsafe { current.as_ref() };
+            let next = current.next();
+            for at in from..current.published() {
+                // SAFETY: published, and the caller is the one reader.
+                let record = unsafe { current.read(at) };
+                if record.what() == What::End {
+                    return record.target;
+                }
+            }
+            (chunk, from) = (next, 0);
+        }
+        open
+    }
+}
+
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -462,6 +494,38 @@ mod loom_tests {
                 } else {
                     loom::thread::yield_now();
                 }
+            }
+            writer.join().unwrap();
+            // SAFETY: both are done.
+            unsafe { Chunk::free(chunk) };
+        });
+    }
+
+    #[test]
+    fn a_block_has_its_name_before_and_after_its_end() {
+        loom::model(|| {
+            let chunk = Chunk::allocate().unwrap();
+            let open = loom::sync::Arc::new(AtomicU32::new(0));
+            let writer = {
+                let (chunk, open) = (chunk.as_ptr() as usize, open.clone());
+                loom::thread::spawn(move || {
+                    // SAFETY: lives until both are done.
+                    let chunk = unsafe { &*(chunk as *const Chunk) };
+                    open.store(1, Ordering::Release);
+                    // SAFETY: the one writer, at its length.
+                    unsafe { chunk.write(0, Record::new(What::Read, 7, 0, 0).beginning(BEGINS)) };
+                    chunk.publish(1);
+                    // SAFETY: as above.
+                    unsafe { chunk.write(1, Record::new(What::End, 1, 0, 0)) };
+                    chunk.publish(2);
+                    open.store(2, Ordering::Release);
+                })
+            };
+            // SAFETY: alive.
+            if unsafe { chunk.as_ref() }.published() > 0 {
+                // SAFETY: published; this is the one reader.
+                let block = unsafe { Chunk::block_at(chunk, 0, || open.load(Ordering::Acquire)) };
+                assert_eq!(block, 1);
             }
             writer.join().unwrap();
             // SAFETY: both are done.
