@@ -59,8 +59,9 @@ struct Reader {
     /// take it from the writer all the time costs it more than all else.
     published: u32,
     next: Option<NonNull<Chunk>>,
-    /// A record that must wait for its turn, and with it the transaction that is next.
+    /// A record that must wait for its turn, and with it the transaction that is next; and since when it was seen to wait.
     waits: Option<Record>,
+    since: Option<Instant>,
     /// Whether its fork was merged; a strand that nobody forked runs from the start.
     running: bool,
     exited: bool,
@@ -115,7 +116,7 @@ const ENOUGH: u32 = 1 << 16;
 /// The most records of a transaction that waits until it can be emitted whole.
 const WHOLE: u32 = 64;
 
-/// For how long nothing is emitted before a transaction is taken apart though its end is still to come.
+/// For how long a strand waits for its turn before a transaction is taken apart, though its end may be still to come.
 const PATIENCE: Duration = Duration::from_micros(100);
 
 /// Where an object's records are.
@@ -183,8 +184,6 @@ pub(super) struct Merge {
     retired: Vec<u32>,
     /// The ticket of the next write of a watched variable.
     watched: u32,
-    /// Since when there was nothing to emit whole.
-    stalled: Option<Instant>,
 }
 
 /// A transaction that can be emitted whole.
@@ -222,16 +221,21 @@ impl Merge {
             for index in 0..self.readers.len() {
                 taken += self.advance(index, Care::Whole, sink);
             }
-            if taken > 0 {
-                self.stalled = None;
-            } else {
+            if taken == 0 {
                 taken = self.take_one(Care::Overlapping, sink);
             }
-            if taken == 0 && (everything || self.is_impatient()) {
+            if taken == 0 && everything {
                 taken = self.take_one(Care::Open, sink);
             }
-            self.bury();
             total += taken;
+            if (taken == 0 || total >= ENOUGH) && self.is_impatient() {
+                let apart = match self.take_one(Care::Overlapping, sink) {
+                    0 => self.take_one(Care::Open, sink),
+                    taken => taken,
+                };
+                (taken, total) = (taken + apart, total + apart);
+            }
+            self.bury();
             if taken == 0 || total >= ENOUGH {
                 return total > 0;
             }
@@ -246,9 +250,15 @@ impl Merge {
             .unwrap_or(0)
     }
 
+    /// Whether some strand has been waiting for its turn on an object for long, though others may have gone on.
     fn is_impatient(&mut self) -> bool {
-        let now = Instant::now();
-        now - *self.stalled.get_or_insert(now) > PATIENCE
+        let mut now = None;
+        self.readers.iter_mut().any(|reader| {
+            reader.waits.is_some() && {
+                let now = *now.get_or_insert_with(Instant::now);
+                now - *reader.since.get_or_insert(now) > PATIENCE
+            }
+        })
     }
 
     /// Whether everything that a strand had written up to `cursor` was emitted.
@@ -289,6 +299,7 @@ impl Merge {
                 published: 0,
                 next: None,
                 waits: None,
+                since: None,
                 running,
                 exited: false,
             };
@@ -380,6 +391,7 @@ impl Merge {
                 }
                 let is_ready = self.is_ready(&record);
                 if !is_ready && record.what() != What::Retire {
+                    waits = (EVENTS[record.what() as usize] != 0).then_some(record);
                     break 'chunks;
                 }
                 if record.begins() {
@@ -426,6 +438,9 @@ impl Merge {
         }
         let reader = &mut self.readers[index];
         (reader.index, reader.waits) = (at, waits);
+        if left < TURN {
+            reader.since = None;
+        }
         TURN - left
     }
 
