@@ -15,7 +15,7 @@
 pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
 
 #[cfg(feature = "check")]
-pub(crate) use self::tracked::{Sealed, record};
+pub(crate) use self::tracked::Sealed;
 #[cfg(feature = "check")]
 pub use self::tracked::{Tracked, name};
 
@@ -50,7 +50,7 @@ mod tracked {
     }
 
     /// Records that an object has a name.
-    pub(crate) fn record<O: Order>(object: &Object<O>, number: u32) {
+    fn record<O: Order>(object: &Object<O>, number: u32) {
         if let Some(pen) = quiet_pen() {
             pen.name(object, number);
         }

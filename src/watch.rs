@@ -85,9 +85,9 @@ pub struct Watched<T: Value> {
     value: T::Atomic,
 }
 
-/// What every watched type has. `$record` turns a value into the `i64` that is recorded, where it fits.
+/// What every watched type has.
 macro_rules! watched {
-    ($($T:ident $Atomic:ident $record:expr;)*) => {$(
+    ($($T:ident $Atomic:ident;)*) => {$(
         impl sealed::Value for $T {
             type Atomic = atomic::$Atomic;
 
@@ -116,7 +116,7 @@ macro_rules! watched {
             #[inline]
             #[track_caller]
             pub fn get(&self) -> $T {
-                self.track.read(|| self.value.load(Ordering::SeqCst), || self.recorded())
+                self.track.read(&self.value, |atomic| atomic.load(Ordering::SeqCst))
             }
 
             /// Stores a value.
@@ -141,13 +141,12 @@ macro_rules! watched {
             #[inline]
             #[track_caller]
             pub fn compare_exchange(&self, current: $T, new: $T) -> Result<$T, $T> {
-                self.track.write(
-                    || self.recorded(),
-                    || match self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst) {
+                self.track.write(&self.value, |atomic| {
+                    match atomic.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst) {
                         Ok(before) => (Ok(before), Did::ReadWrite),
                         Err(before) => (Err(before), Did::Read),
-                    },
-                )
+                    }
+                })
             }
 
             /// Stores what `f` makes of the value, or nothing where `f` returns nothing. Returns the value before, as an error
@@ -165,17 +164,10 @@ macro_rules! watched {
                 }
             }
 
-            /// The value as it is recorded; as text where it does not fit.
-            fn recorded(&self) -> Result<i64, String> {
-                let value = self.value.load(Ordering::SeqCst);
-                let record: fn($T) -> Option<i64> = $record;
-                record(value).ok_or_else(|| value.to_string())
-            }
-
             #[inline]
             #[track_caller]
             fn change<R>(&self, did: Did, operation: impl FnOnce(&atomic::$Atomic) -> R) -> R {
-                self.track.write(|| self.recorded(), || (operation(&self.value), did))
+                self.track.write(&self.value, |atomic| (operation(atomic), did))
             }
         }
     )*};
@@ -201,17 +193,17 @@ macro_rules! operations {
 }
 
 watched! {
-    bool AtomicBool |value| Some(i64::from(value));
-    i8 AtomicI8 |value| Some(i64::from(value));
-    i16 AtomicI16 |value| Some(i64::from(value));
-    i32 AtomicI32 |value| Some(i64::from(value));
-    i64 AtomicI64 Some;
-    isize AtomicIsize |value| i64::try_from(value).ok();
-    u8 AtomicU8 |value| Some(i64::from(value));
-    u16 AtomicU16 |value| Some(i64::from(value));
-    u32 AtomicU32 |value| Some(i64::from(value));
-    u64 AtomicU64 |value| i64::try_from(value).ok();
-    usize AtomicUsize |value| i64::try_from(value).ok();
+    bool AtomicBool;
+    i8 AtomicI8;
+    i16 AtomicI16;
+    i32 AtomicI32;
+    i64 AtomicI64;
+    isize AtomicIsize;
+    u8 AtomicU8;
+    u16 AtomicU16;
+    u32 AtomicU32;
+    u64 AtomicU64;
+    usize AtomicUsize;
 }
 
 operations! {

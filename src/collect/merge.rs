@@ -111,7 +111,7 @@ pub(super) struct Merge {
     /// By object: the ticket of its retirement, where that was read before what must come before it.
     retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
-    /// The ticket of the next write of a watched variable.
+    /// The ticket of the next change of a watched variable.
     watched: u32,
 }
 
@@ -317,8 +317,8 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what {
-            Begin | End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
-            | GuardWrite | Stack => true,
+            Begin | End | Split | Restart | Value | Written | Fork | Detach | Exit | Family
+            | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target as usize)
@@ -357,7 +357,9 @@ impl Merge {
                 });
             }
             Stack => sink.stack(strand.0, target),
-            Watched => self.watched = self.watched.wrapping_add(1),
+            Watched => {}
+            // Only now: what comes next among watched variables comes after this, whatever the strand has had to wait for in between.
+            Written => self.watched = self.watched.wrapping_add(1),
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {
@@ -523,6 +525,7 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         What::UpdateSend => &[(Update(self::Update::Send), false)],
         What::Signal => &[(Signal, false)],
         What::Await => &[(Await, false)],
+        What::Born => &[(Born, false)],
         _ => &[],
     }
 }

@@ -1,12 +1,15 @@
 //! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as one.
 //!
-//! One word: the ticket in the low half, above it the version, which counts the changes of the value, and a bit that says that
-//! somebody is between drawing the ticket and storing the value. A read that must be recorded draws a ticket under the bit; a read that need
+//! One word: the ticket in the low half, above it a bit that says that properties know the atomic, then the version, which counts the changes of
+//! the value, and a bit that says that somebody is between drawing the ticket and storing the value. A read that must be recorded draws a ticket under the bit; a read that need
 //! not (the strand has read this version in this transaction) is a seqlock read and writes nothing.
 
 use super::prim::{AtomicU64, Ordering, fence, relax};
 
 const BUSY: u64 = 1 << 63;
+
+/// Every change is recorded with its value.
+const WATCHED: u64 = 1 << 32;
 
 #[derive(Debug)]
 pub(crate) struct Clock(AtomicU64);
@@ -20,16 +23,17 @@ impl Moment {
         self.0 as u32
     }
 
-    /// Counts the changes of the value (modulo 2^31).
+    /// Counts the changes of the value (modulo 2^30).
     pub(crate) fn version(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> 33) as u32
     }
 
     /// The moment after another recorded access: a new ticket, and a new version if the value may have changed.
     fn next(self, changed: bool) -> Moment {
         let ticket = self.ticket().wrapping_add(1);
-        let version = self.version().wrapping_add(u32::from(changed)) & (u32::MAX >> 1);
-        Moment(u64::from(ticket) | u64::from(version) << 32)
+        // The version and the bit below it, which stays as it is.
+        let high = ((self.0 >> 32) as u32).wrapping_add(u32::from(changed) << 1) & (u32::MAX >> 1);
+        Moment(u64::from(ticket) | u64::from(high) << 32)
     }
 }
 
@@ -42,6 +46,11 @@ impl Clock {
     #[cfg(loom)]
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(0))
+    }
+
+    /// Whether every change is recorded with its value.
+    pub(super) fn is_watched(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & WATCHED != 0
     }
 
     /// Waits until nobody is changing the value and keeps everybody else from it.
@@ -105,6 +114,17 @@ impl Turn<'_> {
     /// The moment that the clock showed when the turn began.
     pub(crate) fn moment(&self) -> Moment {
         self.then
+    }
+
+    /// Whether this turn's change is to be recorded with its value.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.then.0 & WATCHED != 0
+    }
+
+    /// From the next turn on every change is to be recorded with its value. Comes after [`draw`](Self::draw).
+    pub(crate) fn watch(&mut self) {
+        self.now.0 |= WATCHED;
     }
 
     /// Draws the ticket of this turn: the ticket, and the moment after it.

@@ -53,6 +53,11 @@ impl Tickets {
 pub(crate) trait Order {
     /// The ticket of the object's last record, its retirement.
     fn last(&self) -> u32;
+
+    /// Whether properties know the object.
+    fn is_watched(&self) -> bool {
+        false
+    }
 }
 
 impl Order for Tickets {
@@ -64,6 +69,10 @@ impl Order for Tickets {
 impl Order for Clock {
     fn last(&self) -> u32 {
         self.enter().draw(true).0
+    }
+
+    fn is_watched(&self) -> bool {
+        self.is_watched()
     }
 }
 
@@ -140,7 +149,7 @@ impl<O: Order> Drop for Object<O> {
         if id != 0
             && let Some(pen) = quiet_pen()
         {
-            pen.retire(id, self.order.last());
+            pen.retire(id, self.order.last(), self.order.is_watched());
         }
     }
 }

@@ -161,7 +161,7 @@ macro_rules! common {
 
         impl $($generics)* crate::name::Sealed for $Atomic {
             fn record_name(&self, number: u32) {
-                crate::name::record(&self.0.object, number);
+                self.0.name(number);
             }
         }
     };
