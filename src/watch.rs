@@ -17,6 +17,35 @@
 //! ```
 //!
 //! All operations are sequentially consistent. Values are recorded as `i64`.
+//!
+//! # Named atomics
+//!
+//! A tracked atomic is a variable as well, of any integer type, `bool` or a pointer (which is its address, 0 for null), once
+//! [`aerodrome::name`](crate::name()) has given it a name:
+//!
+//! ```
+//! use aerodrome::sync::atomic::{AtomicUsize, Ordering};
+//! use aerodrome::thread;
+//!
+//! let open = AtomicUsize::new(0);
+//! aerodrome::name(&open, "open");
+//! aerodrome::property!("open <= 2");
+//! thread::scope(|s| {
+//!     s.spawn(|| open.fetch_add(1, Ordering::Relaxed));
+//!     s.spawn(|| open.fetch_add(1, Ordering::Relaxed));
+//! });
+//! ```
+//!
+//! - The value that it has when it is named is its initial one; what was written before is no event of the variable.
+//! - The same name again changes nothing. Another one makes it another variable: the former keeps its last value.
+//! - An atomic that is dropped leaves its last value behind. The next one that gets the name goes on from there, with its own value as a write.
+//! - Two that live at the same time under one name are an error, for a property that speaks of it. Tests that run side by side may each have one: a
+//!   property's variables are those that its own threads have named or touched, and only where they have none those of other tests.
+//! - A value outside `i64` is an error as with `Watched`, but only while a property speaks of the variable; a name for reports asks
+//!   nothing of the values.
+//! - What is done by `get_mut`, `into_inner` and `as_ptr` is not recorded.
+//! - Every write of a named atomic is recorded, also those that say nothing new to an atomic block, and takes its place among all writes of variables.
+//!   That costs about as much as two writes of an atomic that has no name, more where many threads write named ones.
 
 use std::fmt;
 use std::sync::atomic::{self, Ordering};
@@ -29,16 +58,16 @@ mod plain;
 mod property;
 
 #[cfg(feature = "check")]
-use checked::{Did, Track};
+use checked::Track;
 #[cfg(not(feature = "check"))]
-use plain::{Did, Track};
+use plain::Track;
 
 #[cfg(not(feature = "check"))]
 pub use plain::{PropertyGuard, property};
 #[cfg(feature = "check")]
 pub use property::{PropertyGuard, property};
 
-/// Checks a property of [`Watched`](crate::watch::Watched) variables, from here to the end of the block it stands in, on every run that is
+/// Checks a property of [`Watched`](crate::watch::Watched) variables and [named atomics](crate::watch#named-atomics), from here to the end of the block it stands in, on every run that is
 /// consistent with the one that is observed. Without the feature `check` it does nothing.
 ///
 /// Threads count that the current thread's family has; join them before the block ends.
@@ -64,6 +93,21 @@ macro_rules! property {
     ($text:expr) => {
         let _property = $crate::watch::property($text);
     };
+}
+
+/// What an operation did.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Did {
+    Read,
+    Write,
+    ReadWrite,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Max,
+    Min,
 }
 
 mod sealed {

@@ -25,18 +25,12 @@
 //! ```
 //! use aerodrome::lattice::{Lattice, Limits, Property};
 //! # use aerodrome::trace::*;
-//! # struct Example;
-//! # impl Names for Example {
-//! #     fn strand(&self, id: StrandId) -> StrandInfo { StrandInfo { name: format!("T{}", id.0) } }
-//! #     fn object(&self, id: ObjectId) -> ObjectInfo {
-//! #         let name = ["landing", "approved", "radio"][id.0 as usize].to_string();
-//! #         ObjectInfo { kind: ObjectKind::Variable, name: Some(name), type_name: None, created: SiteId::NONE }
-//! #     }
-//! #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Variable }
-//! #     fn site(&self, _: SiteId) -> Option<SiteInfo> { None }
-//! #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: String::new(), site: SiteId::NONE } }
+//! # let mut names = Tables::new();
+//! # for (id, name) in (0..).zip(["landing", "approved", "radio"]) {
+//! #     let info = ObjectInfo { kind: ObjectKind::Variable, name: Some(name.to_string()), type_name: None, created: SiteId::NONE };
+//! #     names.define_object(ObjectId(id), &info);
 //! # }
-//! # let names = &Example;
+//! # let names = &names;
 //! # let (landing, approved, radio) = (0, 1, 2);
 //! # let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
 //! let write = |strand, object, value| [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)];

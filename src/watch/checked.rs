@@ -6,24 +6,10 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::Did;
 use crate::record::clock::Clock;
 use crate::record::value::{Recorded, refuse};
 use crate::record::{self, Object, Pen, What, names};
-
-/// What an operation did.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
-    Read,
-    Write,
-    ReadWrite,
-    Add,
-    Sub,
-    And,
-    Or,
-    Xor,
-    Max,
-    Min,
-}
 
 impl Did {
     fn what(self) -> What {

@@ -1,18 +1,6 @@
 //! Nothing is recorded.
 
-/// What an operation did.
-pub(super) enum Did {
-    Read,
-    Write,
-    ReadWrite,
-    Add,
-    Sub,
-    And,
-    Or,
-    Xor,
-    Max,
-    Min,
-}
+use super::Did;
 
 /// Keeps nothing.
 pub(super) struct Track;

@@ -160,6 +160,7 @@ macro_rules! common {
         impl $($generics)* crate::name::Tracked for $Atomic {}
 
         impl $($generics)* crate::name::Sealed for $Atomic {
+            #[track_caller]
             fn record_name(&self, number: u32) {
                 self.0.name(number);
             }
