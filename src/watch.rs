@@ -45,7 +45,8 @@
 //!   nothing of the values.
 //! - What is done by `get_mut`, `into_inner` and `as_ptr` is not recorded.
 //! - Every write of a named atomic is recorded, also those that say nothing new to an atomic block, and takes its place among all writes of variables.
-//!   That costs about as much as two writes of an atomic that has no name, more where many threads write named ones.
+//!   That costs the thread between two and three times as much as a write of an atomic without a name, and more where many threads write
+//!   named ones.
 
 use std::fmt;
 use std::sync::atomic::{self, Ordering};

@@ -1,8 +1,9 @@
 //! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as one.
 //!
-//! One word: the ticket in the low half, above it a bit that says that properties know the atomic, then the version, which counts the changes of
-//! the value, and a bit that says that somebody is between drawing the ticket and storing the value. A read that must be recorded draws a ticket under the bit; a read that need
-//! not (the strand has read this version in this transaction) is a seqlock read and writes nothing.
+//! One word: the ticket in the low half, above it a bit that says that properties know the atomic, then the version, which counts the
+//! changes of the value, and a bit that says that somebody is between drawing the ticket and storing the value. A read that must be recorded
+//! draws a ticket under the last bit; a read that need not (the strand has read this version in this transaction) is a seqlock read and
+//! writes nothing.
 
 use super::prim::{AtomicU64, Ordering, fence, relax};
 
@@ -179,6 +180,27 @@ mod loom_tests {
                 writer.join().unwrap();
             }
             assert_eq!(shared.1.load(Ordering::Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn every_turn_after_the_one_that_watches_knows_of_it() {
+        loom::model(|| {
+            let clock = Arc::new(Clock::new());
+            let other = clock.clone();
+            let watcher = loom::thread::spawn(move || {
+                let mut turn = other.enter();
+                let (ticket, _) = turn.draw(true);
+                turn.watch();
+                ticket
+            });
+            let mut turn = clock.enter();
+            let (ticket, moment) = turn.draw(true);
+            let knows = turn.is_watched();
+            drop(turn);
+            assert_eq!(moment.version(), ticket + 1);
+            assert_eq!(knows, watcher.join().unwrap() < ticket);
+            assert!(clock.is_watched());
         });
     }
 }
