@@ -143,6 +143,34 @@ fn a_property_that_is_declared_later_knows_the_value() {
     aerodrome::property!("x == 3");
 }
 
+/// In a process of its own, where nobody has looked at events before.
+#[test]
+fn the_first_property_of_a_process_knows_the_values() {
+    run(&mut child("child_declares_late")).expect_code(0);
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_declares_late() {
+    let (x, y, huge) = (AtomicI32::new(0), AtomicI32::new(0), AtomicU64::new(0));
+    aerodrome::name(&x, "x");
+    aerodrome::name(&y, "y");
+    aerodrome::name(&huge, "huge");
+    x.store(3, Ordering::Relaxed);
+    atomic_block! {
+        y.store(4, Ordering::Relaxed);
+        y.fetch_add(1, Ordering::Relaxed);
+    }
+    huge.store(u64::MAX, Ordering::Relaxed);
+    {
+        aerodrome::property!("x == 3 && y == 5");
+    }
+    let text = failure(|| {
+        aerodrome::property!("huge == 0");
+    });
+    contains(&text, &["expected `huge` to begin with a value"]);
+}
+
 #[test]
 fn the_same_name_again_changes_nothing() {
     let text = failure(|| {

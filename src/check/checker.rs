@@ -54,6 +54,8 @@ pub struct Checker {
     engine: AnyEngine,
     /// Where each strand's open transaction began; 0 where none is open.
     begins: Vec<u64>,
+    /// How many transactions are open.
+    open: usize,
     found: Vec<Violation>,
     held: Vec<Held>,
     ready: VecDeque<Box<Violation>>,
@@ -92,6 +94,7 @@ impl Checker {
             lowering: Lowering::new(semantics),
             engine: AnyEngine::new(engine),
             begins: Vec::new(),
+            open: 0,
             found: Vec::new(),
             held: Vec::new(),
             ready: VecDeque::new(),
@@ -138,6 +141,7 @@ impl Checker {
             lowering,
             engine,
             begins,
+            open,
             found,
             held,
             ..
@@ -162,8 +166,8 @@ impl Checker {
                 {
                     return;
                 }
-                Op::Begin => set(begins, event.strand, position),
-                Op::End => set(begins, event.strand, 0),
+                Op::Begin => *open += usize::from(set(begins, event.strand, position) == 0),
+                Op::End => *open -= usize::from(set(begins, event.strand, 0) != 0),
                 _ => {}
             }
             if let Some(violation) = engine.step(event, position) {
@@ -180,34 +184,11 @@ impl Checker {
         }
     }
 
-    /// Takes a whole transaction of one access, each event with its position, with no event of another strand in between.
-    ///
-    /// The same as three calls of [`step`](Self::step), in less time: nothing can split it, restart it or work for it.
+    /// Whether no transaction is open and no violation is held back. Everything that has happened before such a moment is without
+    /// meaning for what comes: what a later transaction reaches begins later.
     #[inline]
-    pub fn solo(
-        &mut self,
-        begin: (Event, u64),
-        access: (Event, u64),
-        end: (Event, u64),
-        names: &(impl Names + ?Sized),
-    ) -> Option<Box<Violation>> {
-        if self.held.is_empty() && self.ready.is_empty() && self.lowering.is_plain(begin.0.strand) {
-            for (event, position) in [begin, access, end] {
-                if let Some(violation) = self.engine.step(event, position) {
-                    self.found.push(*violation);
-                }
-            }
-            if self.found.is_empty() {
-                return None;
-            }
-            self.settle(access.0, names);
-        } else {
-            for (event, position) in [begin, access, end] {
-                let next = self.step(event, position, names);
-                self.ready.extend(next);
-            }
-        }
-        self.ready.pop_front()
+    pub fn is_quiet(&self) -> bool {
+        self.open == 0 && self.held.is_empty() && self.ready.is_empty()
     }
 
     /// The event will be taken soon, best [`FORESIGHT`](super::FORESIGHT) events later: what it needs is fetched from memory until then.
@@ -292,12 +273,12 @@ impl Checker {
 }
 
 #[inline]
-fn set(begins: &mut Vec<u64>, strand: StrandId, position: u64) {
+fn set(begins: &mut Vec<u64>, strand: StrandId, position: u64) -> u64 {
     let at = strand.0 as usize;
     if at >= begins.len() {
         begins.resize(at + 1, 0);
     }
-    begins[at] = position;
+    std::mem::replace(&mut begins[at], position)
 }
 
 fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Key {

@@ -75,16 +75,6 @@ impl Lowering {
         }
     }
 
-    /// Whether a strand's transactions are its own and its accesses count as they stand.
-    #[inline]
-    pub(super) fn is_plain(&self, strand: StrandId) -> bool {
-        self.semantics == Semantics::Rust
-            && self
-                .strands
-                .get(strand.0 as usize)
-                .is_none_or(|it| it.works_for.is_none())
-    }
-
     /// The semantics that events are read under.
     pub fn semantics(&self) -> Semantics {
         self.semantics

@@ -3,11 +3,16 @@
 //! A record is emitted when it is first in its strand and next on its object; see [`record`](crate::record) for why any order that this gives is
 //! right. If every drawn ticket has been published, some strand is always ready, so the strands are simply tried in turn.
 //!
+//! Of the many orders the best one has transactions whole: what nothing came in between of is part of no cycle and need not be judged
+//! ([`Sink::skip`]). So a transaction waits at its begin until all of it can be emitted in one go. In a program whose locking is right some
+//! strand always can. Where none can, because transactions really overlap or one goes on for long, one is taken apart.
+//!
 //! Strands write while the merge reads, perhaps faster than it does: a run ends after so many records, and in it no strand keeps the others from
 //! their turn.
 
 use std::collections::HashMap;
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use crate::record::{Chunk, Record, Strand, What, pool};
 use crate::trace::{Event, ObjectKind, Op, SiteId, StrandId, Update};
@@ -22,45 +27,16 @@ pub(super) trait Sink {
     /// An object is about to have its first event, under a number that may have been another's.
     fn object(&mut self, id: u32, definition: Definition);
     fn name(&mut self, object: u32, name: u32);
-    /// A whole transaction; the same as its events one by one.
-    fn solo(&mut self, whole: Solo);
+    /// Whether no transaction is open and nobody wants to see the events of those that begin and end in one go: see [`skip`](Self::skip).
+    fn is_quiet(&self) -> bool;
+    /// So many events that nobody needs to see: an event outside of any block, or a whole transaction with nothing of other strands inside, taken
+    /// while no transaction is open. Edges lead forward in time, so whatever such a node reaches begins after it, and what begins after it
+    /// never reaches it: it is part of no cycle.
+    fn skip(&mut self, events: u64, transactions: u64);
     /// The strand's next event has this stack.
     fn stack(&mut self, strand: u32, stack: u32);
     /// The strand's transaction ends next, by a panic.
     fn panicked(&mut self, strand: u32);
-}
-
-/// A transaction of one access, perhaps in one critical section of the object's own lock. Many are, and those are judged whole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Solo {
-    pub(super) begin: Event,
-    pub(super) access: Event,
-    /// Whether an acquire and a release are around the access, both at `lock_site`.
-    pub(super) is_locked: bool,
-    lock_site: SiteId,
-}
-
-impl Solo {
-    /// Its events, in order.
-    pub(super) fn events(self, mut event: impl FnMut(Event)) {
-        let lock = |op| Event {
-            op,
-            site: self.lock_site,
-            ..self.access
-        };
-        event(self.begin);
-        if self.is_locked {
-            event(lock(Op::Acquire));
-        }
-        event(self.access);
-        if self.is_locked {
-            event(lock(Op::Release));
-        }
-        event(Event {
-            op: Op::End,
-            ..self.begin
-        });
-    }
 }
 
 /// What a record says of a new object.
@@ -79,9 +55,60 @@ struct Reader {
     id: u32,
     chunk: NonNull<Chunk>,
     index: u32,
+    /// How far the chunk was filled, and what came after it, when the run began. The writer's line is looked at once a run: to
+    /// take it from the writer all the time costs it more than all else.
+    published: u32,
+    next: Option<NonNull<Chunk>>,
+    /// A record that must wait for its turn, and with it the transaction that is next.
+    waits: Option<Record>,
     /// Whether its fork was merged; a strand that nobody forked runs from the start.
     running: bool,
     exited: bool,
+}
+
+impl Reader {
+    /// Looks at how far the strand has come.
+    fn look(&mut self) -> (Option<NonNull<Chunk>>, u32) {
+        // SAFETY: a reader's chunk lives until the reader recycles it.
+        let chunk = unsafe { self.chunk.as_ref() };
+        // In this order: see `Chunk::next`.
+        self.next = chunk.next();
+        self.published = chunk.published();
+        (self.next, self.published)
+    }
+
+    /// The code of the block that the record at `at` begins.
+    #[cold]
+    fn block(&self, at: u32) -> u32 {
+        // Before the records: if the strand is in another block by now, the end of this one is there.
+        // SAFETY: a reader's strand lives until the reader is removed.
+        let open = unsafe { self.strand.as_ref() }.block();
+        let (mut chunk, mut from) = (Some(self.chunk), at);
+        while let Some(current) = chunk {
+            // SAFETY: the chunks from the reader's own on live until it recycles them.
+            let current = unsafe { current.as_ref() };
+            let next = current.next();
+            for at in from..current.published() {
+                // SAFETY: published, and we are the one reader.
+                let record = unsafe { current.read(at) };
+                if record.what() == What::End {
+                    return record.target;
+                }
+            }
+            (chunk, from) = (next, 0);
+        }
+        open
+    }
+}
+
+/// A block begins.
+fn begin(strand: StrandId, block: u32, sink: &mut impl Sink) {
+    sink.event(Event {
+        strand,
+        target: block,
+        site: SiteId::NONE,
+        op: Op::Begin,
+    });
 }
 
 /// What becomes of a strand's number.
@@ -99,34 +126,125 @@ const TURN: u32 = 4_096;
 /// The records after which a run ends though there may be more.
 const ENOUGH: u32 = 1 << 16;
 
-/// No such object at the moment.
+/// The most records of a transaction that waits until it can be emitted whole.
+const WHOLE: u32 = 64;
+
+/// For how long nothing is emitted before a transaction is taken apart though its end is still to come.
+const PATIENCE: Duration = Duration::from_micros(100);
+
+/// Where an object's records are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The ticket of its next record; [`UNDEFINED`] while there is no such object.
+    next: u64,
+    /// How many of its records were not one of several holders'.
+    alone: u32,
+}
+
 const UNDEFINED: u64 = u64::MAX;
+
+impl Place {
+    const NOWHERE: Place = Place {
+        next: UNDEFINED,
+        alone: 0,
+    };
+
+    /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock come in any order.
+    #[inline]
+    fn awaits(&self, record: &Record) -> bool {
+        if record.what().is_shared() {
+            self.alone == record.ticket && self.next != UNDEFINED
+        } else {
+            self.next == u64::from(record.ticket)
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, record: &Record) {
+        self.next = u64::from((self.next as u32).wrapping_add(1));
+        if !record.what().is_shared() {
+            self.alone = self.alone.wrapping_add(1);
+        }
+    }
+
+    fn step_back(&mut self, record: &Record) {
+        self.next = u64::from((self.next as u32).wrapping_sub(1));
+        if !record.what().is_shared() {
+            self.alone = self.alone.wrapping_sub(1);
+        }
+    }
+}
+
+/// How much is done for a strand before others have their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Care {
+    /// Transactions wait until they can be emitted whole.
+    Whole,
+    /// One that has ended, and that others have come in between of, is taken apart.
+    Overlapping,
+    /// One that has not ended is taken apart, too.
+    Open,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Merge {
     readers: Vec<Reader>,
     lives: Vec<Life>,
-    /// By object: the ticket of its next record.
-    next: Vec<u64>,
+    /// By object.
+    places: Vec<Place>,
     /// By object: the ticket of its retirement, where that was read before what must come before it.
     retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
     /// The ticket of the next change of a watched variable.
     watched: u32,
+    /// Whether one is under way: its value is remembered for properties to come, though nobody else may need to see it.
+    is_watched: bool,
+    /// Since when there was nothing to emit whole.
+    stalled: Option<Instant>,
+}
+
+/// A transaction that can be emitted whole.
+struct Whole {
+    records: u32,
+    /// How many events they stand for, with the begin.
+    events: u64,
+    block: u32,
+}
+
+/// Why a transaction cannot be emitted whole.
+enum Apart {
+    /// This record must wait for its turn; whether one before it need not.
+    Waits(Record, bool),
+    /// Its end is not there yet.
+    Unfinished,
+    /// It is long, or has records that need more than their turn.
+    Unfit,
 }
 
 // SAFETY: the pointers lead to strands and chunks that live until the merge gives them back, and of which it is the one reader.
 unsafe impl Send for Merge {}
 
 impl Merge {
-    /// Emits what can be emitted now, or [`ENOUGH`] of it; whether there was anything.
-    pub(super) fn run(&mut self, sink: &mut impl Sink) -> bool {
+    /// Emits what can be emitted now, or [`ENOUGH`] of it; whether there was anything. What could be emitted later as a whole transaction waits
+    /// for a while, unless everything is wanted at once.
+    pub(super) fn run(&mut self, everything: bool, sink: &mut impl Sink) -> bool {
+        for reader in &mut self.readers {
+            reader.look();
+        }
         let mut total = 0;
         loop {
             self.meet(sink);
             let mut taken = 0;
             for index in 0..self.readers.len() {
-                taken += self.advance(index, sink);
+                taken += self.advance(index, Care::Whole, sink);
+            }
+            if taken > 0 {
+                self.stalled = None;
+            } else {
+                taken = self.take_one(Care::Overlapping, sink);
+            }
+            if taken == 0 && (everything || self.is_impatient()) {
+                taken = self.take_one(Care::Open, sink);
             }
             self.bury();
             total += taken;
@@ -134,6 +252,19 @@ impl Merge {
                 return total > 0;
             }
         }
+    }
+
+    /// Lets the first strand that can go on do so; then others may be able to go on whole.
+    fn take_one(&mut self, care: Care, sink: &mut impl Sink) -> u32 {
+        (0..self.readers.len())
+            .map(|index| self.advance(index, care, sink))
+            .find(|&taken| taken > 0)
+            .unwrap_or(0)
+    }
+
+    fn is_impatient(&mut self) -> bool {
+        let now = Instant::now();
+        now - *self.stalled.get_or_insert(now) > PATIENCE
     }
 
     /// Whether everything that a strand had written up to `cursor` was emitted.
@@ -166,14 +297,19 @@ impl Merge {
                 // Nobody joins what nobody forked.
                 released: running,
             };
-            self.readers.push(Reader {
+            let mut reader = Reader {
                 strand,
                 id,
                 chunk: new.first,
                 index: 0,
+                published: 0,
+                next: None,
+                waits: None,
                 running,
                 exited: false,
-            });
+            };
+            reader.look();
+            self.readers.push(reader);
             if running {
                 sink.strand(id, strand, new.first_family);
             }
@@ -181,8 +317,15 @@ impl Merge {
     }
 
     /// Emits what a strand has, for one turn; how many records that were.
-    fn advance(&mut self, index: usize, sink: &mut impl Sink) -> u32 {
+    fn advance(&mut self, index: usize, care: Care, sink: &mut impl Sink) -> u32 {
         let reader = &mut self.readers[index];
+        if let Some(record) = &reader.waits
+            && care == Care::Whole
+            && !awaits(&self.places, record)
+        {
+            return 0;
+        }
+        reader.waits = None;
         if !reader.running {
             if !self.lives[reader.id as usize].forked {
                 return 0;
@@ -196,36 +339,92 @@ impl Merge {
             );
         }
         let (mut chunk, mut at, id) = (reader.chunk, reader.index, reader.id);
+        let (mut next_chunk, mut published) = (reader.next, reader.published);
         let mut left = TURN;
+        let mut waits = None;
         'chunks: loop {
             // SAFETY: a reader's chunk lives until the reader recycles it.
             let current = unsafe { chunk.as_ref() };
-            let next = current.next();
-            let published = current.published();
-            let end = published.min(at + left);
+            let end = published.min(at.saturating_add(left));
             while at < end {
                 // SAFETY: published, and we are the one reader.
                 let record = unsafe { current.read(at) };
-                if record.what == What::Begin && end - at >= 3 {
+                if record.begins() {
                     // SAFETY: as above.
-                    let (access, last) = unsafe { (current.read(at + 1), current.read(at + 2)) };
-                    if let Some(whole) = self.solo(StrandId(id), &record, &access, &last) {
-                        (at, left) = (at + 3, left - 3);
-                        sink.solo(whole);
-                        continue;
+                    match self.take_whole(at, end, |at| unsafe { current.read(at) }) {
+                        Ok(Whole {
+                            records,
+                            events,
+                            block,
+                        }) => {
+                            if sink.is_quiet() {
+                                sink.skip(events, 1);
+                            } else {
+                                begin(StrandId(id), block, sink);
+                                for at in at..at + records {
+                                    // SAFETY: as above.
+                                    let record = unsafe { current.read(at) };
+                                    self.emit(StrandId(id), &record, sink);
+                                }
+                            }
+                            if !self.retiring.is_empty() {
+                                for at in at..at + records {
+                                    // SAFETY: as above.
+                                    let record = unsafe { current.read(at) };
+                                    if record.what().has_ticket() {
+                                        self.retire_late(StrandId(id), record.target, sink);
+                                    }
+                                }
+                            }
+                            (at, left) = (at + records, left - records);
+                            continue;
+                        }
+                        Err(Apart::Waits(record, is_amid)) => {
+                            if care == Care::Whole || !is_amid {
+                                waits = Some(record);
+                                break 'chunks;
+                            }
+                        }
+                        Err(Apart::Unfinished) => {
+                            let is_end_of_turn = end < published;
+                            if is_end_of_turn || (care != Care::Open && next_chunk.is_none()) {
+                                break 'chunks;
+                            }
+                        }
+                        Err(Apart::Unfit) => {}
                     }
                 }
-                if !self.is_ready(&record) {
-                    if record.what != What::Retire {
-                        break 'chunks;
-                    }
+                let is_ready = self.is_ready(&record);
+                if !is_ready && record.what() != What::Retire {
+                    break 'chunks;
+                }
+                if record.begins() {
+                    let block = self.readers[index].block(at);
+                    begin(StrandId(id), block, sink);
+                }
+                if !is_ready {
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
                     self.retiring.insert(record.target, record.ticket);
                     (at, left) = (at + 1, left - 1);
                     continue;
                 }
                 (at, left) = (at + 1, left - 1);
-                if record.what == What::Exit {
+                let number = EVENTS[record.what() as usize];
+                if number != 0 {
+                    if record.what().has_ticket() {
+                        self.place(record.target).step(&record);
+                    }
+                    if !self.is_watched && sink.is_quiet() {
+                        sink.skip(u64::from(number), 0);
+                    } else {
+                        self.emit(StrandId(id), &record, sink);
+                    }
+                    if !self.retiring.is_empty() {
+                        self.retire_late(StrandId(id), record.target, sink);
+                    }
+                    continue;
+                }
+                if record.what() == What::Exit {
                     self.readers[index].exited = true;
                     self.lives[id as usize].exited = true;
                 }
@@ -234,55 +433,59 @@ impl Merge {
             if at < published {
                 break;
             }
-            let Some(next) = next else { break };
+            let Some(next) = next_chunk else { break };
             pool::recycle(chunk);
             (chunk, at) = (next, 0);
+            let reader = &mut self.readers[index];
+            reader.chunk = chunk;
+            (next_chunk, published) = reader.look();
         }
         let reader = &mut self.readers[index];
-        (reader.chunk, reader.index) = (chunk, at);
+        (reader.index, reader.waits) = (at, waits);
         TURN - left
     }
 
-    /// The transaction that three records in a row are, if they are one and the access is next on its object.
+    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
     #[inline]
-    fn solo(
+    fn take_whole(
         &mut self,
-        strand: StrandId,
-        begin: &Record,
-        access: &Record,
-        last: &Record,
-    ) -> Option<Solo> {
-        // An object that is to retire may be waiting for this access: that is looked after where records are taken one by one.
-        if last.what != What::End || last.ticket != 0 || !self.retiring.is_empty() {
-            return None;
-        }
-        let (op, is_locked) = match access.what {
-            What::SectionRead => (Op::Read, true),
-            What::SectionWrite => (Op::Write, true),
-            What::SectionReadWrite => (Op::ReadWrite, true),
-            What::Read => (Op::Read, false),
-            What::Write => (Op::Write, false),
-            What::ReadWrite => (Op::ReadWrite, false),
-            What::UpdateAdd => (Op::Update(Update::Add), false),
-            _ => return None,
+        at: u32,
+        end: u32,
+        record: impl Fn(u32) -> Record,
+    ) -> Result<Whole, Apart> {
+        let mut events = 2;
+        let mut index = at;
+        let apart = loop {
+            if index == end {
+                break Apart::Unfinished;
+            }
+            let record = record(index);
+            if record.what() == What::End {
+                return Ok(Whole {
+                    records: index + 1 - at,
+                    events,
+                    block: record.target,
+                });
+            }
+            let number = EVENTS[record.what() as usize];
+            if number == 0 || index - at > WHOLE {
+                break Apart::Unfit;
+            }
+            if record.what().has_ticket() {
+                match self.places.get_mut(record.target as usize) {
+                    Some(place) if place.awaits(&record) => place.step(&record),
+                    _ => break Apart::Waits(record, index > at),
+                }
+            }
+            events += u64::from(number);
+            index += 1;
         };
-        let next = self.next(access.target);
-        if *next != u64::from(access.ticket) {
-            return None;
+        for taken in (at..index).map(record) {
+            if taken.what().has_ticket() {
+                self.places[taken.target as usize].step_back(&taken);
+            }
         }
-        *next = (*next + 1) & u64::from(u32::MAX);
-        let event = |target, site, op| Event {
-            strand,
-            target,
-            site: SiteId(site),
-            op,
-        };
-        Some(Solo {
-            begin: event(begin.target, begin.site, Op::Begin),
-            access: event(access.target, access.second_site(), op),
-            is_locked,
-            lock_site: SiteId(access.site),
-        })
+        Err(apart)
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
@@ -305,28 +508,30 @@ impl Merge {
         }
     }
 
-    fn next(&mut self, object: u32) -> &mut u64 {
+    #[inline]
+    fn place(&mut self, object: u32) -> &mut Place {
         let index = object as usize;
-        if self.next.len() <= index {
-            self.next.resize((index + 1).next_power_of_two(), UNDEFINED);
+        if self.places.len() <= index {
+            self.places
+                .resize((index + 1).next_power_of_two(), Place::NOWHERE);
         }
-        &mut self.next[index]
+        &mut self.places[index]
     }
 
     #[inline]
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
-        match record.what {
-            Begin | End | Split | Restart | Value | Written | Fork | Detach | Exit | Family
-            | GuardRead | GuardWrite | Stack => true,
+        match record.what() {
+            End | Split | Restart | Value | Written | Fork | Detach | Exit | Family | GuardRead
+            | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target as usize)
                 .is_none_or(|life| life.exited),
             Watched => self.watched == record.ticket,
-            Define | Send => *self.next(record.target) == UNDEFINED,
-            Name => *self.next(record.target) != UNDEFINED,
-            _ => *self.next(record.target) == u64::from(record.ticket),
+            Define | Send => self.place(record.target).next == UNDEFINED,
+            Name => self.place(record.target).next != UNDEFINED,
+            _ => awaits(&self.places, record),
         }
     }
 
@@ -343,8 +548,7 @@ impl Merge {
             })
         };
         let site = record.site;
-        match record.what {
-            Begin => event(Op::Begin, site),
+        match record.what() {
             End => {
                 if record.ticket != 0 {
                     sink.panicked(strand.0);
@@ -357,9 +561,12 @@ impl Merge {
                 });
             }
             Stack => sink.stack(strand.0, target),
-            Watched => {}
+            Watched => self.is_watched = true,
             // Only now: what comes next among watched variables comes after this, whatever the strand has had to wait for in between.
-            Written => self.watched = self.watched.wrapping_add(1),
+            Written => {
+                self.is_watched = false;
+                self.watched = self.watched.wrapping_add(1);
+            }
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {
@@ -387,7 +594,7 @@ impl Merge {
             }
             Family => sink.family(strand.0, target),
             Define => {
-                let kind = kind(record.second[0]);
+                let kind = kind(record.more() as u8);
                 sink.object(
                     target,
                     Definition {
@@ -396,12 +603,10 @@ impl Merge {
                         created: site,
                     },
                 );
-                *self.next(target) = 0;
+                *self.place(target) = Place { next: 0, alone: 0 };
                 self.retire_late(strand, target, sink);
             }
             Name => sink.name(target, site),
-            GuardRead => event(Op::Read, site),
-            GuardWrite => event(Op::Write, site),
             Send => {
                 sink.object(
                     target,
@@ -417,7 +622,7 @@ impl Merge {
                     site: SiteId(site),
                     op: Op::Send,
                 });
-                *self.next(target) = 1;
+                *self.place(target) = Place { next: 1, alone: 1 };
             }
             Recv => {
                 event(Op::Recv, site);
@@ -430,17 +635,8 @@ impl Merge {
             what => {
                 let second = SiteId(record.second_site());
                 for (op, is_second) in steps(what) {
-                    let site = if *is_second { second } else { SiteId(site) };
-                    sink.event(Event {
-                        strand,
-                        target,
-                        site,
-                        op: *op,
-                    });
+                    event(*op, if *is_second { second.0 } else { site });
                 }
-                let next = self.next(target);
-                *next = (*next + 1) & u64::from(u32::MAX);
-                self.retire_late(strand, target, sink);
             }
         }
     }
@@ -450,7 +646,7 @@ impl Merge {
     fn retire_late(&mut self, strand: StrandId, object: u32, sink: &mut impl Sink) {
         if !self.retiring.is_empty()
             && let Some(&ticket) = self.retiring.get(&object)
-            && *self.next(object) == u64::from(ticket)
+            && self.place(object).next == u64::from(ticket)
         {
             self.retiring.remove(&object);
             sink.event(Event {
@@ -464,7 +660,7 @@ impl Merge {
     }
 
     fn retire(&mut self, object: u32) {
-        *self.next(object) = UNDEFINED;
+        *self.place(object) = Place::NOWHERE;
         self.retired.push(object);
     }
 
@@ -477,6 +673,14 @@ impl Merge {
             }
         }
     }
+}
+
+/// Whether it is the turn of a record that has a ticket.
+#[inline]
+fn awaits(places: &[Place], record: &Record) -> bool {
+    places
+        .get(record.target as usize)
+        .is_some_and(|place| place.awaits(record))
 }
 
 /// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.
@@ -494,10 +698,12 @@ fn kind(code: u8) -> ObjectKind {
     [Variable, Lock, BareLock, Channel, Message, Signal][code as usize]
 }
 
-/// The events that a record with a ticket stands for, each with whether it has the record's second site.
-fn steps(what: What) -> &'static [(Op, bool)] {
+/// The events that a plain record stands for, each with whether it has the record's second site.
+const fn steps(what: What) -> &'static [(Op, bool)] {
     use Op::*;
     match what {
+        What::GuardRead => &[(Read, false)],
+        What::GuardWrite => &[(Write, false)],
         What::Acquire => &[(Acquire, false)],
         What::AcquireRead => &[(Acquire, false), (Read, true)],
         What::AcquireWrite => &[(Acquire, false), (Write, true)],
@@ -508,7 +714,11 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         What::SectionWrite => &[(Acquire, false), (Write, true), (Release, false)],
         What::SectionReadWrite => &[(Acquire, false), (ReadWrite, true), (Release, false)],
         What::AcquireShared => &[(AcquireShared, false)],
+        What::AcquireSharedRead => &[(AcquireShared, false), (Read, true)],
         What::ReleaseShared => &[(ReleaseShared, false)],
+        What::SectionShared => &[(AcquireShared, false), (ReleaseShared, false)],
+        What::SectionSharedRead => &[(AcquireShared, false), (Read, true), (ReleaseShared, false)],
+        What::ReadShared => &[(Read, false)],
         #[cfg(feature = "parking_lot")]
         What::Upgrade => &[(Upgrade, false)],
         What::Downgrade => &[(Downgrade, false)],
@@ -529,3 +739,15 @@ fn steps(what: What) -> &'static [(Op, bool)] {
         _ => &[],
     }
 }
+
+/// By record: how many events it stands for, if it is plain.
+const EVENTS: [u8; 256] = {
+    let mut events = [0; 256];
+    let mut at = 0;
+    while at < What::PLAIN.len() {
+        let what = What::PLAIN[at];
+        events[what as usize] = steps(what).len() as u8;
+        at += 1;
+    }
+    events
+};

@@ -38,7 +38,12 @@ struct Collector {
 impl Collector {
     /// Merges and judges what is there, for a while; whether there was anything.
     fn drain(&mut self) -> bool {
-        let any = self.merge.run(&mut self.session);
+        self.work(true)
+    }
+
+    /// Like [`drain`](Self::drain); what can be had for less later is left until then.
+    fn work(&mut self, everything: bool) -> bool {
+        let any = self.merge.run(everything, &mut self.session);
         for first in self.session.take_alarms() {
             self.merge.alarm(|strand| strand == first);
         }
@@ -112,7 +117,7 @@ fn poll() {
     record::never_track_this_thread();
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
-        let busy = with(Collector::drain);
+        let busy = with(|collector| collector.work(false));
         pause = if busy == Some(true) {
             Duration::from_micros(50)
         } else {

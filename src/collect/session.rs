@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use super::config::{Config, Predict};
 use super::live::Live;
 use super::memory::Memory;
-use super::merge::{Definition, Sink, Solo};
+use super::merge::{Definition, Sink};
 use super::properties::Properties;
 use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
@@ -374,27 +374,14 @@ impl Sink for Session {
     }
 
     #[inline]
-    fn solo(&mut self, whole: Solo) {
-        if !self.lean
-            || (whole.is_locked && self.live.kind(whole.access.object()) != ObjectKind::Lock)
-        {
-            return whole.events(|event| self.event(event));
-        }
-        let (before, around) = (self.counts.events, u64::from(whole.is_locked));
-        self.counts.events += 3 + 2 * around;
-        self.counts.transactions += 1;
-        let begin = (whole.begin, before + 1);
-        let access = (whole.access, before + 2 + around);
-        let end = (
-            Event {
-                op: Op::End,
-                ..whole.begin
-            },
-            self.counts.events,
-        );
-        if let Some(violation) = self.checker.solo(begin, access, end, &self.live) {
-            self.report(&violation);
-        }
+    fn is_quiet(&self) -> bool {
+        self.lean && self.checker.is_quiet()
+    }
+
+    #[inline]
+    fn skip(&mut self, events: u64, transactions: u64) {
+        self.counts.events += events;
+        self.counts.transactions += transactions;
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {

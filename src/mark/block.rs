@@ -200,29 +200,42 @@ pub fn begin(block: &'static Block) -> Transaction {
 }
 
 impl Drop for Transaction {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(block) = self.block {
-            let ended = record::end();
-            if ended != Ended::Inner {
-                block.ran(ended == Ended::Recorded);
-            }
+            block.end();
         }
     }
 }
 
 impl Block {
-    /// A run of the block has ended, as a transaction of its own.
-    #[inline]
-    fn ran(&'static self, recorded: bool) {
+    /// A run of the block ends.
+    #[inline(never)]
+    extern "C" fn end(&'static self) {
+        if !record::end_plainly() {
+            self.end_otherwise();
+        } else if self.uses.load(Ordering::Relaxed) != TRACKED {
+            self.note_use(true);
+        }
+    }
+
+    /// A run of the block ends that is part of another's transaction, or recorded nothing, or panics.
+    #[inline(never)]
+    extern "C" fn end_otherwise(&'static self) {
+        let ended = record::end();
         let uses = self.uses.load(Ordering::Relaxed);
-        if uses != TRACKED && (recorded || uses == UNUSED) {
-            self.note_use(recorded);
+        let is_news = match ended {
+            Ended::Inner => false,
+            Ended::Empty => uses == UNUSED,
+            Ended::Recorded => uses != TRACKED,
+        };
+        if is_news {
+            self.note_use(ended == Ended::Recorded);
         }
     }
 
     #[cold]
-    fn note_use(&'static self, recorded: bool) {
+    extern "C" fn note_use(&'static self, recorded: bool) {
         if recorded {
             self.uses.store(TRACKED, Ordering::Relaxed);
         } else if self

@@ -22,10 +22,91 @@ pub(crate) struct Record {
     pub(crate) ticket: u32,
     /// Where in the source; a code of [`code`](super::code).
     pub(crate) site: u32,
-    /// What.
-    pub(crate) what: What,
-    /// For what is two operations in one: where the second one was, as the distance of its code from `site`.
-    pub(crate) second: [u8; 3],
+    /// What in the lowest seven bits; [`BEGINS`]; and in the upper 24 what else there is to say.
+    tail: u32,
+}
+
+/// In a record's `tail`: a block begins right before it. Which one its end says, and [`Strand::block`](super::Strand::block) until then.
+pub(super) const BEGINS: u32 = 1 << 7;
+
+impl Record {
+    #[inline(always)]
+    pub(super) fn new(what: What, target: u32, ticket: u32, site: u32) -> Record {
+        Record {
+            target,
+            ticket,
+            site,
+            tail: what as u32,
+        }
+    }
+
+    /// With 24 bits more: where the second of two operations in one was, as the distance of its code from `site`; or an object's kind.
+    #[inline(always)]
+    pub(super) fn with(self, more: u32) -> Record {
+        Record {
+            tail: self.tail | more << 8,
+            ..self
+        }
+    }
+
+    /// The same, with [`BEGINS`] or without.
+    #[inline(always)]
+    pub(super) fn beginning(self, begins: u32) -> Record {
+        Record {
+            tail: self.tail | begins,
+            ..self
+        }
+    }
+
+    /// Whether a block begins right before it.
+    #[inline(always)]
+    pub(crate) fn begins(&self) -> bool {
+        self.tail & BEGINS != 0
+    }
+
+    /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. The lowest byte of `how` says how, as the
+    /// index into [`What::ACQUIRES`] and [`What::SECTIONS`].
+    #[inline(always)]
+    pub(super) fn of_lock(first: What, how: u32, target: u32, ticket: u32, site: u32) -> Record {
+        const { assert_in_order(What::ACQUIRES) };
+        const { assert_in_order(What::SECTIONS) };
+        debug_assert!(matches!(first, What::Acquire | What::Section));
+        debug_assert!(how as u8 as usize <= What::ACQUIRES.len());
+        Record {
+            target,
+            ticket,
+            site,
+            tail: first as u32 + how,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn what(&self) -> What {
+        // SAFETY: nobody else writes `tail`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
+        // the five after it.
+        unsafe { std::mem::transmute::<u8, What>((self.tail & (BEGINS - 1)) as u8) }
+    }
+
+    /// What was said beyond the rest.
+    pub(crate) fn more(&self) -> u32 {
+        self.tail >> 8
+    }
+
+    /// Where the second of two operations in one was.
+    #[inline]
+    pub(crate) fn second_site(&self) -> u32 {
+        self.site.wrapping_add_signed(self.tail as i32 >> 8)
+    }
+}
+
+const _: () = assert!((What::Lost as u32) < BEGINS);
+
+const fn assert_in_order(six: [What; 6]) {
+    let mut how = 0;
+    while how < six.len() {
+        assert!(six[how] as usize == six[0] as usize + how);
+        how += 1;
+    }
 }
 
 const _: () = assert!(size_of::<Record>() == 16);
@@ -34,8 +115,6 @@ const _: () = assert!(size_of::<Record>() == 16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum What {
-    /// Block.
-    Begin,
     /// Block; `ticket` is 1 if a panic left it.
     End,
     Split,
@@ -55,29 +134,36 @@ pub(crate) enum What {
     Exit,
     /// The strand is in another family from here on.
     Family,
-    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where it was made, `second[0]` its kind.
+    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where it was made, what is more its kind.
     Define,
     /// `site` is the number of a name.
     Name,
     /// The number of the stack of the strand's next record.
     Stack,
+
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
     GuardRead,
     GuardWrite,
 
     // Everything from here on draws a ticket.
+    // These stand in the order of `ACQUIRES` and `SECTIONS`.
     Acquire,
     AcquireRead,
     AcquireWrite,
     AcquireReadWrite,
-    Release,
+    AcquireShared,
+    AcquireSharedRead,
     /// A whole critical section in which nothing else was recorded.
     Section,
     SectionRead,
     SectionWrite,
     SectionReadWrite,
-    AcquireShared,
+    SectionShared,
+    SectionSharedRead,
+    Release,
     ReleaseShared,
+    /// The content is read by a strand that did not take the lock.
+    ReadShared,
     #[cfg(feature = "parking_lot")]
     Upgrade,
     Downgrade,
@@ -105,11 +191,93 @@ pub(crate) enum What {
 }
 
 impl What {
+    /// By how a lock was taken and touched.
+    pub(super) const ACQUIRES: [What; 6] = [
+        What::Acquire,
+        What::AcquireRead,
+        What::AcquireWrite,
+        What::AcquireReadWrite,
+        What::AcquireShared,
+        What::AcquireSharedRead,
+    ];
+    /// By how a lock was taken and touched.
+    pub(super) const SECTIONS: [What; 6] = [
+        What::Section,
+        What::SectionRead,
+        What::SectionWrite,
+        What::SectionReadWrite,
+        What::SectionShared,
+        What::SectionSharedRead,
+    ];
+
     /// Whether it is something done to an object.
     pub(super) fn is_access(self) -> bool {
         self as u8 >= What::GuardRead as u8
     }
+
+    /// Those that are an access, or an operation on a lock or a signal, and nothing but that.
+    pub(crate) const PLAIN: &[What] = &[
+        What::GuardRead,
+        What::GuardWrite,
+        What::Acquire,
+        What::AcquireRead,
+        What::AcquireWrite,
+        What::AcquireReadWrite,
+        What::AcquireShared,
+        What::AcquireSharedRead,
+        What::Section,
+        What::SectionRead,
+        What::SectionWrite,
+        What::SectionReadWrite,
+        What::SectionShared,
+        What::SectionSharedRead,
+        What::Release,
+        What::ReleaseShared,
+        What::ReadShared,
+        #[cfg(feature = "parking_lot")]
+        What::Upgrade,
+        What::Downgrade,
+        What::Read,
+        What::Write,
+        What::ReadWrite,
+        What::UpdateAdd,
+        What::UpdateSub,
+        What::UpdateAnd,
+        What::UpdateOr,
+        What::UpdateXor,
+        What::UpdateMax,
+        What::UpdateMin,
+        What::UpdateSend,
+        What::Signal,
+        What::Await,
+        What::Born,
+    ];
+
+    /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.
+    #[inline]
+    pub(crate) fn is_shared(self) -> bool {
+        !GUARDS_MOVE
+            && matches!(
+                self,
+                What::AcquireShared
+                    | What::AcquireSharedRead
+                    | What::ReleaseShared
+                    | What::SectionShared
+                    | What::SectionSharedRead
+                    | What::ReadShared
+            )
+    }
+
+    /// Whether it has its place among the records of its object by a ticket.
+    #[inline]
+    pub(crate) fn has_ticket(self) -> bool {
+        self as u8 >= What::Acquire as u8
+    }
 }
+
+/// Whether guards may be given back by other strands than those that took them. The order of a strand's own records does not keep such a
+/// release behind its acquire, so every one has its own ticket.
+pub(super) const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
 
 /// Records in a chunk.
 #[cfg(not(loom))]
@@ -117,15 +285,18 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: a begin and an acquire that were held back, an object's definition, and its own, of which the
+/// The most records that one operation writes: two acquires that were held back, an object's definition, and its own, of which the
 /// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
 /// Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
-/// An operation may start while the length is at most this: afterwards there is still room for a begin and an acquire that are held back,
-/// so that they can be published before the strand waits for another chunk.
+/// An operation may start while the length is at most this: afterwards there is still room for two acquires that are held back,
+/// so that they can be published before the strand waits for another chunk, and for the end of a block. These are written without a look at the
+/// length, because an operation that does look comes before the next of them.
 #[cfg(not(loom))]
-pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 2;
+pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 3;
+#[cfg(loom)]
+pub(crate) const LIMIT: u32 = 0;
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -185,18 +356,37 @@ impl Chunk {
         self.next.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Writes slot `index` and publishes it.
+    /// Writes slot `index`.
     ///
     /// # Safety
     ///
-    /// The caller is the chunk's one writer, `index` is its length, and less than [`SLOTS`].
+    /// The caller is the chunk's one writer, and `index` is less than [`SLOTS`] and not published.
     #[inline(always)]
-    pub(crate) unsafe fn push(&self, index: u32, record: Record) {
+    pub(crate) unsafe fn write(&self, index: u32, record: Record) {
         debug_assert!(index < SLOTS);
         // SAFETY: in bounds; not yet published, so the reader does not look at it.
         unsafe { self.slots.get_unchecked(index as usize) }
             .with_mut(|slot| unsafe { (*slot).write(record) });
-        self.published.store(index + 1, Ordering::Release);
+    }
+
+    /// Publishes the first `len` slots, which were written.
+    #[inline(always)]
+    pub(crate) fn publish(&self, len: u32) {
+        self.published.store(len, Ordering::Release);
+    }
+
+    /// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait for it would hold up the next locked
+    /// instruction.
+    #[inline(always)]
+    pub(crate) fn fetch_ahead(&self, len: u32) {
+        #[cfg(all(target_arch = "x86_64", not(loom)))]
+        // SAFETY: reads and writes nothing that the program could see; processors without the instruction pass over it.
+        unsafe {
+            let slot = self.slots.as_ptr().wrapping_add(len as usize + 16);
+            std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+        let _ = len;
     }
 
     /// Links the chunk that the writer goes on with.
@@ -233,13 +423,7 @@ mod loom_tests {
     use super::*;
 
     fn record(n: u32) -> Record {
-        Record {
-            target: n,
-            ticket: !n,
-            site: 0,
-            what: What::Read,
-            second: [0; 3],
-        }
+        Record::new(What::Read, n, !n, 0)
     }
 
     #[test]
@@ -259,7 +443,9 @@ mod loom_tests {
                             chunk = next.as_ptr() as usize;
                         }
                         // SAFETY: the one writer, at its length.
-                        unsafe { (*(chunk as *const Chunk)).push(index, record(n)) };
+                        unsafe { (*(chunk as *const Chunk)).write(index, record(n)) };
+                        // SAFETY: as above.
+                        unsafe { (*(chunk as *const Chunk)).publish(index + 1) };
                     }
                 })
             };

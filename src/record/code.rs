@@ -22,7 +22,8 @@ fn encode_aligned(address: usize) -> u32 {
     let offset = address
         .wrapping_sub(&raw const BASE as usize)
         .wrapping_add(1 << 31);
-    if (8..1 << 32).contains(&offset) {
+    // No static is exactly 2 GiB away, so 0 stays free.
+    if offset >> 32 == 0 {
         (offset >> 3) as u32
     } else {
         far(address)
@@ -30,7 +31,7 @@ fn encode_aligned(address: usize) -> u32 {
 }
 
 #[cold]
-fn far(address: usize) -> u32 {
+extern "C" fn far(address: usize) -> u32 {
     // The table grows, and the program's allocator may use a tracked lock.
     super::untracked(|| {
         let mut table = FAR_AWAY.lock();

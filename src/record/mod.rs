@@ -28,6 +28,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use self::chunk::{BEGINS, GUARDS_MOVE};
 pub(crate) use self::chunk::{Chunk, Record, What};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
@@ -37,16 +38,18 @@ pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
-use self::strand::{Held, SEEN, Seen};
+use self::strand::{NOBODYS_EPOCH, Nobody, READ, SEEN, SHARED, Seen, WRITE};
 use crate::collect;
 use crate::mark::Block;
 
-/// The address of no strand: this thread records nothing.
-const UNTRACKED: *const Strand = ptr::without_provenance(1);
+/// In place of a strand: this thread records nothing.
+static UNTRACKED: Nobody = Nobody::new();
+/// In place of a strand: this thread has recorded nothing yet.
+static UNREGISTERED: Nobody = Nobody::new();
 
 thread_local! {
-    /// Null until the thread's first tracked operation. Has no destructor, so it costs one load and works until the thread's very end.
-    static CURRENT: Cell<*const Strand> = const { Cell::new(ptr::null()) };
+    /// Has no destructor, so it costs one load and works until the thread's very end.
+    static CURRENT: Cell<&'static Strand> = const { Cell::new(&UNREGISTERED.0) };
 
     /// Writes the strand's last record when the thread ends. Initialised off the hot path, once.
     static ON_EXIT: OnExit = const { OnExit };
@@ -62,7 +65,26 @@ impl Drop for OnExit {
 
 /// The right to record one operation of the current strand.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Pen(&'static Strand);
+
+/// The strand of this thread, or what it has in place of one.
+#[inline(always)]
+fn strand() -> &'static Strand {
+    CURRENT.get()
+}
+
+impl Strand {
+    #[inline(always)]
+    fn is_untracked(&self) -> bool {
+        ptr::eq(self, &UNTRACKED.0)
+    }
+
+    #[inline(always)]
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
 
 /// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
 ///
@@ -72,45 +94,39 @@ pub(crate) struct Pen(&'static Strand);
 #[inline(always)]
 #[track_caller]
 pub(crate) fn pen() -> Option<Pen> {
-    let current = CURRENT.get();
-    if current == UNTRACKED {
-        return None;
+    let strand = strand();
+    if strand.is_ready() {
+        Some(Pen(strand))
+    } else if strand.is_untracked() {
+        None
+    } else {
+        slow_pen(true)
     }
-    // SAFETY: a pointer that is neither null nor `UNTRACKED` is this thread's strand, which lives until `exit` has replaced the pointer.
-    if let Some(strand) = unsafe { current.as_ref() }
-        && strand.is_ready()
-    {
-        return Some(Pen(strand));
-    }
-    slow_pen(true)
 }
 
 /// Like [`pen`], for destructors and other places that must not panic.
 #[inline(always)]
 pub(crate) fn quiet_pen() -> Option<Pen> {
-    let current = CURRENT.get();
-    if current == UNTRACKED {
-        return None;
+    let strand = strand();
+    if strand.is_ready() {
+        Some(Pen(strand))
+    } else if strand.is_untracked() {
+        None
+    } else {
+        slow_pen(false)
     }
-    // SAFETY: as in `pen`.
-    if let Some(strand) = unsafe { current.as_ref() }
-        && strand.is_ready()
-    {
-        return Some(Pen(strand));
-    }
-    slow_pen(false)
 }
 
 #[cold]
 #[inline(never)]
 #[track_caller]
 fn slow_pen(may_panic: bool) -> Option<Pen> {
-    // SAFETY: as in `pen`.
-    let Some(strand) = (unsafe { CURRENT.get().as_ref() }) else {
+    let strand = strand();
+    if ptr::eq(strand, &UNREGISTERED.0) {
         return register();
-    };
+    }
     if pool::is_off() {
-        CURRENT.set(UNTRACKED);
+        CURRENT.set(&UNTRACKED.0);
         return None;
     }
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
@@ -119,9 +135,9 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
     }
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
-        Pen(strand).flush();
+        Pen(strand).flush_held();
         let Some(chunk) = untracked(pool::chunk) else {
-            CURRENT.set(UNTRACKED);
+            CURRENT.set(&UNTRACKED.0);
             return None;
         };
         // SAFETY: the strand's own chunk stays alive until it was left.
@@ -135,23 +151,24 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
 /// Makes this thread a strand that nobody forked: the first of a family.
 fn register() -> Option<Pen> {
     // Whatever our own start does is not the program's.
-    CURRENT.set(UNTRACKED);
+    CURRENT.set(&UNTRACKED.0);
     if !collect::start() || ON_EXIT.try_with(|_| ()).is_err() {
         return None;
     }
     let strand = Strand::allocate(new_family(), false)?;
     pool::announce(strand);
-    CURRENT.set(strand.as_ptr());
-    // SAFETY: alive until this thread exits.
-    Some(Pen(unsafe { strand.as_ref() }))
+    // SAFETY: lives until `exit` has replaced the reference.
+    let strand = unsafe { strand.as_ref() };
+    CURRENT.set(strand);
+    Some(Pen(strand))
 }
 
 /// While this lives, nothing that the thread does is recorded.
-pub(crate) struct Untracked(*const Strand);
+pub(crate) struct Untracked(&'static Strand);
 
 impl Untracked {
     pub(crate) fn new() -> Self {
-        Self(CURRENT.replace(UNTRACKED))
+        Self(CURRENT.replace(&UNTRACKED.0))
     }
 }
 
@@ -169,7 +186,7 @@ pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
 
 /// This thread belongs to us: nothing that it does is recorded, ever.
 pub(crate) fn never_track_this_thread() {
-    CURRENT.set(UNTRACKED);
+    CURRENT.set(&UNTRACKED.0);
 }
 
 /// Writes the current strand's last record.
@@ -177,12 +194,12 @@ pub(crate) fn exit() {
     if let Some(pen) = quiet_pen_if_registered() {
         pen.push(What::Exit, 0, 0, 0);
     }
-    CURRENT.set(UNTRACKED);
+    CURRENT.set(&UNTRACKED.0);
 }
 
 /// The pen of a thread that has recorded before.
 fn quiet_pen_if_registered() -> Option<Pen> {
-    if CURRENT.get().is_null() {
+    if ptr::eq(strand(), &UNREGISTERED.0) {
         None
     } else {
         quiet_pen()
@@ -242,10 +259,11 @@ impl Child {
     pub(crate) fn start(self) {
         let strand = self.0;
         std::mem::forget(self);
-        CURRENT.set(UNTRACKED);
+        CURRENT.set(&UNTRACKED.0);
         // The first destructor to be registered is the last to run, so the program's own are still recorded.
         if ON_EXIT.try_with(|_| ()).is_ok() {
-            CURRENT.set(strand.as_ptr());
+            // SAFETY: lives until `exit` has replaced the reference.
+            CURRENT.set(unsafe { strand.as_ref() });
         } else {
             drop(Child(strand));
         }
@@ -282,73 +300,69 @@ impl Pen {
         if strand.depth.get() == 0 {
             self.new_epoch();
         }
-        // Last, because the collector frees a strand whose exit is published.
+        let chunk = strand.chunk.get();
         // SAFETY: this strand is the chunk's writer; the pen came with room.
-        unsafe { strand.chunk.get().as_ref().push(len, record) };
+        unsafe { chunk.as_ref().write(len, record) };
+        // Last, because the collector frees a strand whose exit is published.
+        // SAFETY: the chunk lives until everything in it was read.
+        unsafe { chunk.as_ref() }.publish(len + 1);
     }
 
     #[inline(always)]
     fn new_epoch(self) {
-        self.0.epoch.set(self.0.epoch.get() + 1);
+        self.0.epoch.set(self.0.epoch.get() + 4);
     }
 
-    /// Writes what is held back.
-    #[inline]
-    fn flush(self) {
+    /// Writes the lock that is held back.
+    #[inline(never)]
+    extern "C" fn flush(self) {
+        self.write_held(What::Acquire);
+    }
+
+    /// Writes the lock that is held back, as an acquire or a whole section, and before it what was held back before it; for which there is always room.
+    #[inline(always)]
+    fn write_held(self, first: What) {
         let strand = self.0;
-        let begin = strand.begin.get();
-        if begin != 0 {
-            strand.begin.set(0);
-            let record = Record {
-                target: begin,
-                ticket: 0,
-                site: 0,
-                what: What::Begin,
-                second: [0; 3],
-            };
-            self.write(record);
+        let mut len = strand.len.get();
+        // SAFETY: the chunk lives until everything in it was read.
+        let chunk = unsafe { strand.chunk.get().as_ref() };
+        let mut begins = strand.begin.replace(0);
+        if strand.below.object.get() != 0 {
+            let below = strand.below.record(What::Acquire).beginning(begins);
+            // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
+            unsafe { chunk.write(len, below) };
+            strand.below.object.set(0);
+            begins = 0;
+            len += 1;
         }
-        let held = strand.held.get();
-        if held.object != 0 {
-            strand.held.set(Held::NOTHING);
-            let what = match (held.read, held.write) {
-                (false, false) => What::Acquire,
-                (true, false) => What::AcquireRead,
-                (false, true) => What::AcquireWrite,
-                (true, true) => What::AcquireReadWrite,
-            };
-            self.write(held.record(what));
+        let held = strand.held.record(first).beginning(begins);
+        // SAFETY: as above.
+        unsafe { chunk.write(len, held) };
+        strand.held.object.set(0);
+        strand.len.set(len + 1);
+        if strand.depth.get() == 0 {
+            self.new_epoch();
         }
+        chunk.publish(len + 1);
+        chunk.fetch_ahead(len + 1);
     }
 
     #[inline(always)]
     fn push(self, what: What, target: u32, ticket: u32, site: u32) {
-        if self.0.begin.get() | self.0.held.get().object != 0 {
-            self.flush();
-        }
+        self.flush_held();
         if stacks::are_wanted() && what.is_access() && self.in_block() {
             self.push_stack();
         }
-        self.write(Record {
-            target,
-            ticket,
-            site,
-            what,
-            second: [0; 3],
-        });
+        let begins = self.0.begin.replace(0);
+        self.write(Record::new(what, target, ticket, site).beginning(begins));
     }
 
     /// The stack of the access that comes next.
     #[cold]
     fn push_stack(self) {
         let target = untracked(stacks::capture);
-        self.write(Record {
-            target,
-            ticket: 0,
-            site: 0,
-            what: What::Stack,
-            second: [0; 3],
-        });
+        let begins = self.0.begin.replace(0);
+        self.write(Record::new(What::Stack, target, 0, 0).beginning(begins));
     }
 
     /// The object's number; draws it at the first use.
@@ -360,7 +374,7 @@ impl Pen {
 
     #[cold]
     #[inline(never)]
-    fn define<O: Order>(self, object: &Object<O>) -> u32 {
+    extern "C" fn define<O: Order>(self, object: &Object<O>) -> u32 {
         let id = self.0.ids.draw();
         match object
             .id
@@ -369,16 +383,10 @@ impl Pen {
             Ok(_) => {
                 // What was seen of the number's former owner.
                 self.0.seen[id as usize % SEEN].set(None);
-                if self.0.begin.get() | self.0.held.get().object != 0 {
-                    self.flush();
-                }
-                self.write(Record {
-                    target: id,
-                    ticket: code::type_name(object.type_name),
-                    site: code::site(object.created),
-                    what: What::Define,
-                    second: [object.kind as u8, 0, 0],
-                });
+                let type_name = code::type_name(object.type_name);
+                let created = code::site(object.created);
+                let define = Record::new(What::Define, id, type_name, created);
+                self.write(define.with(object.kind as u32));
                 id
             }
             Err(other) => {
@@ -402,24 +410,40 @@ impl Pen {
     // Locks.
 
     /// The lock has just been taken exclusively.
-    #[inline]
-    pub(crate) fn acquire(self, object: &Object, site: &'static Location<'static>) {
+    #[inline(always)]
+    pub(crate) fn acquire(self, object: &Object, site: u32) {
         let id = self.identify(object);
-        if self.0.held.get().object != 0 {
-            self.flush();
+        self.hold_back(What::Acquire, id, object.order.draw(), site, 0);
+    }
+
+    /// The lock has just been taken as one of several holders.
+    #[inline(always)]
+    pub(crate) fn acquire_shared(self, object: &Object, site: u32) {
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        if GUARDS_MOVE {
+            self.push(What::AcquireShared, id, ticket, site);
+        } else {
+            self.hold_back(What::AcquireShared, id, ticket, site, SHARED);
         }
-        let (ticket, site) = (object.order.draw(), code::site(site));
-        object.order.take_at(site);
+    }
+
+    /// Records an acquire when its release is, or something else before that.
+    #[inline(always)]
+    fn hold_back(self, what: What, object: u32, ticket: u32, site: u32, how: u32) {
+        let Strand { held, below, .. } = self.0;
+        if held.object.get() != 0 {
+            if below.object.get() != 0 {
+                self.flush();
+            } else {
+                below.take(held);
+            }
+        }
         if stacks::are_wanted() {
             // What happens in the section is recorded where it happens.
-            return self.push(What::Acquire, id, ticket, site);
+            return self.push(what, object, ticket, site);
         }
-        self.0.held.set(Held {
-            object: id,
-            ticket,
-            site,
-            ..Held::NOTHING
-        });
+        held.set(object, ticket, site, how);
         if self.0.depth.get() == 0 {
             self.new_epoch();
         }
@@ -427,49 +451,29 @@ impl Pen {
 
     /// The lock, held exclusively, is about to be given back.
     #[inline]
-    pub(crate) fn release(self, object: &Object) {
-        let id = self.identify(object);
-        let held = self.0.held.get();
-        if held.object == id {
-            self.0.held.set(Held::NOTHING);
-            let what = match (held.read, held.write) {
-                (false, false) => What::Section,
-                (true, false) => What::SectionRead,
-                (false, true) => What::SectionWrite,
-                (true, true) => What::SectionReadWrite,
-            };
-            if self.0.begin.get() != 0 {
-                self.flush();
-            }
-            self.write(held.record(what));
-        } else {
-            self.push(
-                What::Release,
-                id,
-                object.order.draw(),
-                object.order.taken_at(),
-            );
+    pub(crate) fn release(self, object: &Object, taken: u32) {
+        if self.0.is_held(object) {
+            return self.close();
         }
-    }
-
-    /// The lock has just been taken as one of several holders.
-    #[inline]
-    pub(crate) fn acquire_shared(self, object: &Object, site: &'static Location<'static>) {
-        let (id, site) = (self.identify(object), code::site(site));
-        object.order.take_at(site);
-        self.push(What::AcquireShared, id, object.order.draw_shared(), site);
+        let id = self.identify(object);
+        self.push(What::Release, id, object.order.draw(), taken);
     }
 
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
-    pub(crate) fn release_shared(self, object: &Object) {
+    pub(crate) fn release_shared(self, object: &Object, taken: u32) {
+        if self.0.is_held(object) {
+            return self.close();
+        }
         let id = self.identify(object);
-        self.push(
-            What::ReleaseShared,
-            id,
-            object.order.draw_shared(),
-            object.order.taken_at(),
-        );
+        let ticket = object.order.draw_shared();
+        self.push(What::ReleaseShared, id, ticket, taken);
+    }
+
+    /// Makes one record of the acquire that is held back and its release.
+    #[inline(never)]
+    extern "C" fn close(self) {
+        self.write_held(What::Section);
     }
 
     /// A shared holder has just become the exclusive one.
@@ -486,38 +490,13 @@ impl Pen {
     }
 
     /// A guard's content is read.
-    #[inline]
     fn guard_read(self, object: &Object, site: &'static Location<'static>) {
-        let id = self.identify(object);
-        let (held, site) = (self.0.held.get(), code::site(site));
-        if held.object == id && (held.write || held.fits(site)) {
-            // A read after a write of one section says nothing new.
-            if !held.write {
-                self.0.held.set(Held {
-                    read: true,
-                    touched: site,
-                    ..held
-                });
-            }
-        } else {
-            self.push(What::GuardRead, id, 0, site);
-        }
+        self.push(What::GuardRead, self.identify(object), 0, code::site(site));
     }
 
     /// A guard's content is about to be written.
-    #[inline]
     fn guard_write(self, object: &Object, site: &'static Location<'static>) {
-        let id = self.identify(object);
-        let (held, site) = (self.0.held.get(), code::site(site));
-        if held.object == id && held.fits(site) {
-            self.0.held.set(Held {
-                write: true,
-                touched: site,
-                ..held
-            });
-        } else {
-            self.push(What::GuardWrite, id, 0, site);
-        }
+        self.push(What::GuardWrite, self.identify(object), 0, code::site(site));
     }
 
     // Everything else that draws a ticket.
@@ -526,7 +505,20 @@ impl Pen {
     #[inline]
     pub(crate) fn event(self, what: What, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
-        self.push(what, id, object.order.draw_shared(), code::site(site));
+        self.push(what, id, object.order.draw_any(), code::site(site));
+    }
+
+    /// What a lock guards is read by a strand that did not take it.
+    fn read_shared(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        self.push(What::ReadShared, id, ticket, code::site(site));
+    }
+
+    /// What a lock guards is about to be written through a guard that may have come from another strand.
+    fn write_moved(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.push(What::Write, id, object.order.draw(), code::site(site));
     }
 
     /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did. It must not
@@ -751,23 +743,20 @@ impl Pen {
     // Transactions.
 
     /// A block is entered.
-    #[inline]
+    #[inline(always)]
     fn begin(self, block: &'static Block) {
         let depth = self.0.depth.get();
         self.0.depth.set(depth + 1);
         if depth == 0 {
-            if self.0.held.get().object != 0 {
-                self.flush();
-            }
+            self.flush_held();
             let block = code::block(block);
-            self.0.begin.set(block);
-            self.0.block.set(block);
+            self.0.begin.set(BEGINS);
+            self.0.set_block(block);
             self.new_epoch();
         }
     }
 
     /// A block is left.
-    #[inline]
     fn end(self) -> Ended {
         let depth = self.0.depth.get();
         if depth != 1 {
@@ -775,13 +764,11 @@ impl Pen {
             return Ended::Inner;
         }
         // A lock that was taken inside and is still held: its acquire belongs into the transaction.
-        if self.0.held.get().object != 0 {
-            self.flush();
-        }
+        self.flush_held();
         let empty = self.0.begin.replace(0) != 0;
         if !empty {
             let panicked = u32::from(std::thread::panicking());
-            self.push(What::End, self.0.block.get(), panicked, 0);
+            self.push(What::End, self.0.block(), panicked, 0);
         }
         self.0.depth.set(0);
         self.new_epoch();
@@ -807,8 +794,9 @@ impl Pen {
     }
 
     /// Publishes an acquire that is held back: the strand is about to wait.
+    #[inline]
     pub(crate) fn flush_held(self) {
-        if self.0.held.get().object != 0 {
+        if self.0.held.object.get() != 0 {
             self.flush();
         }
     }
@@ -825,7 +813,7 @@ impl Pen {
             let child = Strand::allocate(self.0.family.get(), true)?;
             if let Some(name) = name {
                 // SAFETY: ours alone.
-                let _ = unsafe { child.as_ref() }.name.set(name.into());
+                unsafe { child.as_ref() }.set_name(name);
             }
             pool::announce(child);
             Some(Child(child))
@@ -851,7 +839,7 @@ impl Pen {
 
     /// How far this strand has written.
     pub(crate) fn cursor(self) -> (NonNull<Chunk>, u32) {
-        self.flush();
+        self.flush_held();
         (self.0.chunk.get(), self.0.len.get())
     }
 
@@ -929,41 +917,6 @@ fn covers(earlier: What, later: What) -> bool {
     earlier == later || matches!(earlier, What::Write | What::ReadWrite)
 }
 
-impl Held {
-    /// Whether the distance between the two sites fits into a record.
-    #[inline]
-    fn fits(&self, site: u32) -> bool {
-        let distance = site.wrapping_sub(self.site) as i32;
-        (-(1 << 23)..1 << 23).contains(&distance)
-    }
-
-    #[inline]
-    fn record(&self, what: What) -> Record {
-        let distance = if self.touched == 0 {
-            0
-        } else {
-            self.touched.wrapping_sub(self.site)
-        };
-        let [a, b, c, _] = distance.to_le_bytes();
-        Record {
-            target: self.object,
-            ticket: self.ticket,
-            site: self.site,
-            what,
-            second: [a, b, c],
-        }
-    }
-}
-
-impl Record {
-    /// Where the second of two operations in one was.
-    pub(crate) fn second_site(&self) -> u32 {
-        let [a, b, c] = self.second;
-        let distance = (i32::from_le_bytes([0, a, b, c])) >> 8;
-        self.site.wrapping_add_signed(distance)
-    }
-}
-
 /// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).
 #[inline]
 #[track_caller]
@@ -971,7 +924,7 @@ pub(crate) fn begin(block: &'static Block) -> bool {
     match pen() {
         Some(pen) => {
             pen.begin(block);
-            if pen.0.name.get().is_none() {
+            if !pen.0.named.get() {
                 name_current(pen);
             }
             true
@@ -991,8 +944,28 @@ pub(crate) enum Ended {
     Recorded,
 }
 
-/// The block is left.
-#[inline]
+/// A block is left: whether it was one that recorded something and ended as most do. If not, nothing was done.
+#[inline(always)]
+pub(crate) fn end_plainly() -> bool {
+    let strand = strand();
+    let is_plain = strand.depth.get() == 1
+        && strand.begin.get() | strand.held.object.get() == 0
+        && !std::thread::panicking();
+    if is_plain {
+        let (len, chunk) = (strand.len.get(), strand.chunk.get());
+        strand.depth.set(0);
+        strand.len.set(len + 1);
+        Pen(strand).new_epoch();
+        let record = Record::new(What::End, strand.block(), 0, 0);
+        // SAFETY: this strand is the chunk's writer, and `LIMIT` leaves room; the chunk lives until everything in it was read.
+        unsafe { chunk.as_ref().write(len, record) };
+        // SAFETY: as above.
+        unsafe { chunk.as_ref() }.publish(len + 1);
+    }
+    is_plain
+}
+
+/// A block is left.
 pub(crate) fn end() -> Ended {
     quiet_pen().map_or(Ended::Inner, Pen::end)
 }
@@ -1002,7 +975,7 @@ pub(crate) fn end() -> Ended {
 fn name_current(pen: Pen) {
     untracked(|| {
         let thread = std::thread::current();
-        let _ = pen.0.name.set(thread.name().unwrap_or("").into());
+        pen.0.set_name(thread.name().unwrap_or(""));
     });
 }
 
@@ -1010,7 +983,7 @@ fn name_current(pen: Pen) {
 pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
     match quiet_pen_if_registered() {
         Some(Pen(strand)) if strand.depth.get() > 0 => {
-            (strand.depth.get(), Some(code::block_of(strand.block.get())))
+            (strand.depth.get(), Some(code::block_of(strand.block())))
         }
         _ => (0, None),
     }
@@ -1019,7 +992,7 @@ pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
 /// Makes sure that the current strand has its name.
 pub(crate) fn name_current_strand() {
     if let Some(pen) = quiet_pen_if_registered()
-        && pen.0.name.get().is_none()
+        && !pen.0.named.get()
     {
         name_current(pen);
     }

@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::chunk::GUARDS_MOVE;
 use super::clock::Clock;
 use super::code::TypeName;
 use super::quiet_pen;
@@ -11,41 +12,43 @@ use crate::trace::ObjectKind;
 /// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
 #[derive(Debug)]
 pub(crate) struct Tickets {
-    next: AtomicU32,
-    /// Where the lock was last taken: a release happens in a destructor, which has no place of its own.
-    taken: AtomicU32,
+    /// How many were drawn by an only holder, or one after the other.
+    alone: AtomicU32,
+    /// How many were drawn by one of several holders.
+    among: AtomicU32,
 }
 
 impl Tickets {
     const fn new() -> Self {
         Self {
-            next: AtomicU32::new(0),
-            taken: AtomicU32::new(0),
+            alone: AtomicU32::new(0),
+            among: AtomicU32::new(0),
         }
     }
 
-    /// Remembers where the lock is taken.
-    #[inline]
-    pub(super) fn take_at(&self, site: u32) {
-        self.taken.store(site, Ordering::Relaxed);
-    }
-
-    pub(super) fn taken_at(&self) -> u32 {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    /// Draws a ticket while the lock is held exclusively.
+    /// Draws a ticket while the lock is held exclusively: how many were drawn before.
     #[inline]
     pub(super) fn draw(&self) -> u32 {
-        let ticket = self.next.load(Ordering::Relaxed);
-        self.next.store(ticket.wrapping_add(1), Ordering::Relaxed);
-        ticket
+        let alone = self.alone.load(Ordering::Relaxed);
+        self.alone.store(alone.wrapping_add(1), Ordering::Relaxed);
+        alone.wrapping_add(self.among.load(Ordering::Relaxed))
     }
 
-    /// Draws a ticket while others may be drawing too.
+    /// Draws the ticket of one of several holders. Their records have no order among them, but one with those before and after: how many were
+    /// drawn alone before.
     #[inline]
     pub(super) fn draw_shared(&self) -> u32 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+        if GUARDS_MOVE {
+            return self.draw_any();
+        }
+        self.among.fetch_add(1, Ordering::Relaxed);
+        self.alone.load(Ordering::Relaxed)
+    }
+
+    /// Draws a ticket of what nobody holds.
+    #[inline]
+    pub(super) fn draw_any(&self) -> u32 {
+        self.alone.fetch_add(1, Ordering::Relaxed)
     }
 }
 

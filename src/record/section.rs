@@ -5,12 +5,15 @@
 
 use std::panic::Location;
 #[cfg(feature = "parking_lot")]
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(feature = "parking_lot")]
+use super::chunk::GUARDS_MOVE;
+use super::code;
+#[cfg(feature = "parking_lot")]
 use super::code::TypeName;
-use super::{Object, Pen, What, quiet_pen};
+use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, quiet_pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -19,20 +22,21 @@ use crate::trace::ObjectKind;
 /// meanwhile, so nobody draws them without `fetch_add`.
 #[derive(Debug)]
 pub(crate) struct Holder {
-    /// The number of the strand plus one; 0 if the acquire was not recorded, so nothing else is; [`MOVING`] if there may be others.
-    strand: u32,
-    /// The epochs in which the content was last read, and last written. Different strands never share one.
-    read: AtomicU64,
-    write: AtomicU64,
+    /// The address of the strand; 0 if the acquire was not recorded, so nothing else is; [`MOVING`] if there may be others.
+    strand: usize,
+    /// The epoch in which the content was last touched, and how. Different strands never share one.
+    touched: AtomicU64,
 }
 
-/// No strand's number plus one: every access draws a ticket.
+/// No strand's address: every access draws a ticket.
 #[cfg(feature = "parking_lot")]
-const MOVING: u32 = u32::MAX;
+const MOVING: usize = usize::MAX;
 
-/// Whether guards and raw locks may be given back by other strands than those that took them.
-#[cfg(feature = "parking_lot")]
-const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
+/// What a thread that is not tracked touches in its only epoch, it has touched.
+const UNTRACKED: u64 = NOBODYS_EPOCH | WRITE as u64;
+
+/// What of [`Holder::touched`] is the epoch.
+const EPOCH: u64 = !3;
 
 impl Holder {
     /// For a guard that may be sent to another strand. The lock's records do not enclose the accesses of a strand that recorded only one of the two.
@@ -46,48 +50,101 @@ impl Holder {
         holder
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(pen: Option<Pen>) -> Self {
+        let (strand, touched) = pen.map_or((0, UNTRACKED), |Pen(strand)| (strand.address(), 0));
         Self {
-            strand: pen.map_or(0, |pen| pen.strand() + 1),
-            read: AtomicU64::new(0),
-            write: AtomicU64::new(0),
+            strand,
+            touched: AtomicU64::new(touched),
         }
     }
 
-    /// The pen for the release, if the acquire was recorded.
-    #[inline]
-    fn pen(&self) -> Option<Pen> {
-        if self.strand == 0 { None } else { quiet_pen() }
+    /// The strand that took the lock, if this thread is that, and the acquire was recorded.
+    #[inline(always)]
+    fn own_strand(&self) -> Option<&'static Strand> {
+        let strand = strand();
+        (self.strand == strand.address()).then_some(strand)
     }
 
-    #[inline]
+    /// Records the release, if there is nothing to record or the acquire is still held back.
+    #[inline(always)]
+    fn closes(&self, object: &Object) -> bool {
+        match self.own_strand() {
+            Some(strand) if strand.is_held(object) => {
+                Pen(strand).close();
+                true
+            }
+            _ => self.strand == 0,
+        }
+    }
+
+    #[inline(always)]
     pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
-        let Some(pen) = self.pen() else { return };
-        let epoch = pen.epoch();
-        if self.read.load(Ordering::Relaxed) != epoch && self.write.load(Ordering::Relaxed) != epoch
+        if let Some(strand) = self.own_strand()
+            && strand.is_held(object)
+            && strand.held.touch(READ, site)
         {
-            if self.strand == pen.strand() + 1 {
-                pen.guard_read(object, site);
-            } else {
-                pen.event(What::Read, object, site);
-            }
-            self.read.store(pen.epoch(), Ordering::Relaxed);
+            return;
+        }
+        if self.touched.load(Ordering::Relaxed) & EPOCH != strand().epoch.get() {
+            let touched = read_apart(self.strand, object, site);
+            self.touched.store(touched, Ordering::Relaxed);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
-        let Some(pen) = self.pen() else { return };
-        if self.write.load(Ordering::Relaxed) != pen.epoch() {
-            if self.strand == pen.strand() + 1 {
-                pen.guard_write(object, site);
-            } else {
-                pen.event(What::Write, object, site);
-            }
-            self.write.store(pen.epoch(), Ordering::Relaxed);
+        if let Some(strand) = self.own_strand()
+            && strand.is_held(object)
+            && strand.held.touch(WRITE, site)
+        {
+            return;
+        }
+        if self.touched.load(Ordering::Relaxed) != strand().epoch.get() | u64::from(WRITE) {
+            let touched = write_apart(self.strand, object, site);
+            self.touched.store(touched, Ordering::Relaxed);
         }
     }
+}
+
+// These take what they need by value: a guard whose address nobody has can be kept in registers.
+
+/// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and how.
+#[inline(never)]
+extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    let Some(pen) = pen_of(holder) else {
+        return UNTRACKED;
+    };
+    if holder == pen.0.address() {
+        if !pen.0.touch_below(READ, object, site) {
+            pen.guard_read(object, site);
+        }
+    } else {
+        pen.read_shared(object, site);
+    }
+    pen.epoch() | u64::from(READ)
+}
+
+/// A write that is a record of its own.
+#[inline(never)]
+extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    let Some(pen) = pen_of(holder) else {
+        return UNTRACKED;
+    };
+    if holder == pen.0.address() {
+        if !pen.0.touch_below(WRITE, object, site) {
+            pen.guard_write(object, site);
+        }
+    } else {
+        pen.write_moved(object, site);
+    }
+    pen.epoch() | u64::from(WRITE)
+}
+
+/// The pen for what is done by way of a guard, if its acquire was recorded.
+#[inline]
+fn pen_of(holder: usize) -> Option<Pen> {
+    if holder == 0 { None } else { quiet_pen() }
 }
 
 /// A lock is held by one; dropped right before it is given back.
@@ -95,22 +152,26 @@ impl Holder {
 pub(crate) struct Exclusive<'a> {
     object: &'a Object,
     holder: Holder,
+    /// Where it was taken: a release happens in a destructor, which has no place of its own.
+    taken: u32,
 }
 
 impl<'a> Exclusive<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         pen: Option<Pen>,
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
+        let taken = code::site(site);
         if let Some(pen) = pen {
-            pen.acquire(object, site);
+            pen.acquire(object, taken);
         }
         Self {
             object,
             holder: Holder::new(pen),
+            taken,
         }
     }
 
@@ -134,7 +195,7 @@ impl<'a> Exclusive<'a> {
 
     /// The lock is about to let others in, and stays ours among them.
     pub(crate) fn downgrade(self, site: &'static Location<'static>) -> Shared<'a> {
-        let (object, pen) = (self.object, self.holder.pen());
+        let (object, pen) = (self.object, pen_of(self.holder.strand));
         std::mem::forget(self);
         if let Some(pen) = pen {
             pen.downgrade(object, site);
@@ -142,16 +203,25 @@ impl<'a> Exclusive<'a> {
         Shared {
             object,
             holder: Holder::new(pen),
+            taken: code::site(site),
         }
     }
 }
 
 impl Drop for Exclusive<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(pen) = self.holder.pen() {
-            pen.release(self.object);
+        if !self.holder.closes(self.object) {
+            release_apart(self.object, self.taken);
         }
+    }
+}
+
+/// A release that is a record of its own.
+#[inline(never)]
+extern "C" fn release_apart(object: &Object, taken: u32) {
+    if let Some(pen) = quiet_pen() {
+        pen.release(object, taken);
     }
 }
 
@@ -160,22 +230,25 @@ impl Drop for Exclusive<'_> {
 pub(crate) struct Shared<'a> {
     object: &'a Object,
     holder: Holder,
+    taken: u32,
 }
 
 impl<'a> Shared<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         pen: Option<Pen>,
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
+        let taken = code::site(site);
         if let Some(pen) = pen {
-            pen.acquire_shared(object, site);
+            pen.acquire_shared(object, taken);
         }
         Self {
             object,
             holder: Holder::new(pen),
+            taken,
         }
     }
 
@@ -187,11 +260,19 @@ impl<'a> Shared<'a> {
 }
 
 impl Drop for Shared<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(pen) = self.holder.pen() {
-            pen.release_shared(self.object);
+        if !self.holder.closes(self.object) {
+            release_shared_apart(self.object, self.taken);
         }
+    }
+}
+
+/// A release that is a record of its own.
+#[inline(never)]
+extern "C" fn release_shared_apart(object: &Object, taken: u32) {
+    if let Some(pen) = quiet_pen() {
+        pen.release_shared(object, taken);
     }
 }
 
@@ -202,6 +283,8 @@ pub(crate) struct Gate {
     object: Object,
     /// Whether the acquire of the exclusive holder was recorded. Only that holder touches it.
     recorded: AtomicBool,
+    /// Where the lock was last taken: nothing comes with a release.
+    taken: AtomicU32,
 }
 
 #[cfg(feature = "parking_lot")]
@@ -212,6 +295,7 @@ impl Gate {
         Self {
             object: Object::new(ObjectKind::BareLock, type_name),
             recorded: AtomicBool::new(false),
+            taken: AtomicU32::new(0),
         }
     }
 
@@ -226,12 +310,20 @@ impl Gate {
         &self.object
     }
 
+    /// Remembers where the lock is taken: the site's code.
+    #[inline]
+    fn take_at(&self, site: &'static Location<'static>) -> u32 {
+        let site = code::site(site);
+        self.taken.store(site, Ordering::Relaxed);
+        site
+    }
+
     /// The lock has just been taken exclusively; `pen` was asked for before that.
     #[inline]
     pub(crate) fn entered(&self, pen: Option<Pen>, site: &'static Location<'static>) {
         self.recorded.store(pen.is_some(), Ordering::Relaxed);
         if let Some(pen) = pen {
-            pen.acquire(&self.object, site);
+            pen.acquire(&self.object, self.take_at(site));
             if GUARDS_MOVE {
                 // Another strand may give it back, and its record must not wait for ours.
                 pen.flush_held();
@@ -245,7 +337,7 @@ impl Gate {
         if self.recorded.load(Ordering::Relaxed)
             && let Some(pen) = quiet_pen()
         {
-            pen.release(&self.object);
+            pen.release(&self.object, self.taken.load(Ordering::Relaxed));
         }
     }
 
@@ -253,7 +345,7 @@ impl Gate {
     #[inline]
     pub(crate) fn entered_shared(&self, pen: Option<Pen>, site: &'static Location<'static>) {
         if let Some(pen) = pen {
-            pen.acquire_shared(&self.object, site);
+            pen.acquire_shared(&self.object, self.take_at(site));
         }
     }
 
@@ -261,7 +353,7 @@ impl Gate {
     #[inline]
     pub(crate) fn leaving_shared(&self) {
         if let Some(pen) = quiet_pen() {
-            pen.release_shared(&self.object);
+            pen.release_shared(&self.object, self.taken.load(Ordering::Relaxed));
         }
     }
 

@@ -2,42 +2,95 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::chunk::{Chunk, LIMIT};
+use super::chunk::{Chunk, LIMIT, Record, What};
+use super::code;
+use super::object::Object;
 use super::pool::{self, Ids};
 
-/// An exclusive acquire that is not written yet, because its release may make one record of both.
-#[derive(Clone, Copy, Debug)]
+/// An acquire that is not written yet, because its release may make one record of both.
+#[derive(Debug)]
 pub(super) struct Held {
     /// 0: nothing is held back.
-    pub(super) object: u32,
-    pub(super) ticket: u32,
-    pub(super) site: u32,
-    /// Where the content was touched.
-    pub(super) touched: u32,
-    pub(super) read: bool,
-    pub(super) write: bool,
+    pub(super) object: Cell<u32>,
+    /// The ticket, and above it the site. In one word, because they are read as one soon after, and a processor waits where it has
+    /// to put a read together from two writes.
+    place: Cell<u64>,
+    /// Below, what was taken and how it was touched: [`READ`], [`WRITE`], [`SHARED`]. Above, in 24 bits, where it was touched, as the distance from `site`.
+    how: Cell<u32>,
 }
 
+// The bits are those of an index into `What::ACQUIRES`.
+/// The content was read.
+pub(super) const READ: u32 = 1;
+/// The content was written.
+pub(super) const WRITE: u32 = 2;
+/// The lock was taken as one of several holders.
+pub(super) const SHARED: u32 = 4;
+
 impl Held {
-    pub(super) const NOTHING: Held = Held {
-        object: 0,
-        ticket: 0,
-        site: 0,
-        touched: 0,
-        read: false,
-        write: false,
-    };
+    const fn new() -> Self {
+        Held {
+            object: Cell::new(0),
+            place: Cell::new(0),
+            how: Cell::new(0),
+        }
+    }
+
+    /// Takes over what `other` holds back.
+    #[inline(always)]
+    pub(super) fn take(&self, other: &Held) {
+        self.object.set(other.object.get());
+        self.place.set(other.place.get());
+        self.how.set(other.how.get());
+    }
+
+    /// Holds an acquire back.
+    #[inline(always)]
+    pub(super) fn set(&self, object: u32, ticket: u32, site: u32, how: u32) {
+        self.object.set(object);
+        self.place.set(u64::from(site) << 32 | u64::from(ticket));
+        self.how.set(how);
+    }
+
+    #[inline(always)]
+    fn site(&self) -> u32 {
+        (self.place.get() >> 32) as u32
+    }
+
+    /// Remembers that the content was touched at `site`; not if that is too far away for a record.
+    #[inline(always)]
+    pub(super) fn touch(&self, how: u32, site: &'static Location<'static>) -> bool {
+        let before = self.how.get() & 0xff;
+        // A read after any access, and a write after a write, say nothing new.
+        if before & (how | WRITE) != 0 {
+            return true;
+        }
+        let distance = code::site(site).wrapping_sub(self.site());
+        let fits = distance.wrapping_add(1 << 23) < 1 << 24;
+        if fits {
+            self.how.set(distance << 8 | before | how);
+        }
+        fits
+    }
+
+    /// What is held back; see [`Record::of_lock`].
+    #[inline(always)]
+    pub(super) fn record(&self, first: What) -> Record {
+        let (ticket, site) = (self.place.get() as u32, self.site());
+        Record::of_lock(first, self.how.get(), self.object.get(), ticket, site)
+    }
 }
 
 /// The last recorded access of an atomic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) object: u32,
-    pub(super) what: super::What,
+    pub(super) what: What,
     pub(super) moment: super::clock::Moment,
     pub(super) epoch: u64,
 }
@@ -51,26 +104,35 @@ const ALARM: u32 = 0;
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Strand {
-    // The owner's.
+    // What every operation looks at, in one cache line.
     pub(super) chunk: Cell<NonNull<Chunk>>,
     pub(super) len: Cell<u32>,
+    /// The length at which the strand is to look up from its work. The collector may set it.
+    limit: AtomicU32,
+    /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
+    /// transactions with every record. Different strands never share one. The lowest two bits are 0.
+    pub(super) epoch: Cell<u64>,
     /// How many atomic blocks the strand is in.
     pub(super) depth: Cell<u32>,
-    /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
-    /// transactions with every record. Different strands never share one.
-    pub(super) epoch: Cell<u64>,
-    /// The code of a block whose begin is not written yet, because the block may turn out to record nothing; 0: none.
+    /// [`BEGINS`](super::chunk::BEGINS) while the strand is in a block and has recorded nothing in it.
     pub(super) begin: Cell<u32>,
-    /// The code of the outermost block.
-    pub(super) block: Cell<u32>,
-    pub(super) held: Cell<Held>,
+    /// The lock that was taken last.
+    pub(super) held: Held,
+    /// The code of the outermost block, or of the last one. Whoever sees another one sees the end of the former one, too.
+    block: AtomicU32,
+    /// Whether `name` is set.
+    pub(super) named: Cell<bool>,
+
+    // The owner's.
+    /// The lock that was taken before, where that is held back as well. What it guards may be touched after the other lock was taken, and is
+    /// then recorded as if before: whoever else touches it has this lock too, so nobody could tell.
+    pub(super) below: Held,
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
     pub(super) seen: [Cell<Option<Seen>>; SEEN],
 
     // Shared with the collector.
-    limit: AtomicU32,
     /// Whether the mirror forked this strand.
     pub(crate) forked: bool,
     pub(crate) id: u32,
@@ -81,37 +143,78 @@ pub(crate) struct Strand {
     pub(crate) next: AtomicPtr<Strand>,
 }
 
+/// What a thread has in place of a strand: it is never ready, and nothing in it ever changes.
+pub(super) struct Nobody(pub(super) Strand);
+
+// SAFETY: it is not written to.
+unsafe impl Sync for Nobody {}
+
+impl Nobody {
+    pub(super) const fn new() -> Self {
+        let mut strand = Strand::new(NonNull::dangling(), NOBODYS_EPOCH, 0, 0, false);
+        strand.limit = AtomicU32::new(ALARM);
+        Nobody(strand)
+    }
+}
+
+/// No strand's epoch.
+pub(super) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
+
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 impl Strand {
-    /// A new strand with an empty chunk; nothing where the system has no memory left.
-    pub(super) fn allocate(family: u32, forked: bool) -> Option<NonNull<Strand>> {
-        let chunk = pool::first_chunk()?;
-        let strand = Strand {
+    const fn new(chunk: NonNull<Chunk>, epoch: u64, id: u32, family: u32, forked: bool) -> Strand {
+        Strand {
             chunk: Cell::new(chunk),
             len: Cell::new(0),
+            limit: AtomicU32::new(LIMIT + 1),
+            epoch: Cell::new(epoch),
             depth: Cell::new(0),
-            epoch: Cell::new(SERIAL.fetch_add(1, Ordering::Relaxed) << 40),
             begin: Cell::new(0),
-            block: Cell::new(0),
-            held: Cell::new(Held::NOTHING),
+            held: Held::new(),
+            below: Held::new(),
+            block: AtomicU32::new(0),
+            named: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
             seen: [const { Cell::new(None) }; SEEN],
-            limit: AtomicU32::new(LIMIT + 1),
             forked,
-            id: pool::strand(forked),
+            id,
             first_family: family,
             first: chunk,
             name: OnceLock::new(),
             next: AtomicPtr::new(std::ptr::null_mut()),
-        };
+        }
+    }
+
+    /// A new strand with an empty chunk; nothing where the system has no memory left.
+    pub(super) fn allocate(family: u32, forked: bool) -> Option<NonNull<Strand>> {
+        let chunk = pool::first_chunk()?;
+        let epoch = SERIAL.fetch_add(1, Ordering::Relaxed) << 40;
+        let strand = Strand::new(chunk, epoch, pool::strand(forked), family, forked);
         // SAFETY: the layout is not of size zero.
         let memory =
             NonNull::new(unsafe { System.alloc(Layout::new::<Strand>()) })?.cast::<Strand>();
         // SAFETY: freshly allocated for a `Strand`.
         unsafe { memory.write(strand) };
         Some(memory)
+    }
+
+    /// The code of the outermost block, or of the last one.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> u32 {
+        self.block.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_block(&self, block: u32) {
+        self.block.store(block, Ordering::Release);
+    }
+
+    /// Gives the strand its name, if it has none.
+    pub(super) fn set_name(&self, name: &str) {
+        let _ = self.name.set(name.into());
+        self.named.set(true);
     }
 
     /// Frees a strand that has written its last record.
@@ -131,6 +234,25 @@ impl Strand {
     #[inline(always)]
     pub(super) fn is_ready(&self) -> bool {
         self.len.get() < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Whether this object's acquire is held back.
+    #[inline(always)]
+    pub(super) fn is_held(&self, object: &Object) -> bool {
+        let id = object.id.load(Ordering::Relaxed);
+        // Whatever a strand has taken has its number.
+        debug_assert!(id != 0);
+        self.held.object.get() == id
+    }
+
+    /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
+    pub(super) fn touch_below(
+        &self,
+        how: u32,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) -> bool {
+        self.below.object.get() == object.id.load(Ordering::Relaxed) && self.below.touch(how, site)
     }
 
     pub(super) fn has_room(&self) -> bool {

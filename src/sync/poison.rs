@@ -2,12 +2,28 @@
 
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
+/// The guard, and whether the lock is poisoned.
+#[inline(always)]
+pub(super) fn split<G>(result: LockResult<G>) -> (G, bool) {
+    match result {
+        Ok(guard) => (guard, false),
+        Err(error) => (error.into_inner(), true),
+    }
+}
+
+#[inline(always)]
+pub(super) fn join<G>(guard: G, is_poisoned: bool) -> LockResult<G> {
+    if is_poisoned {
+        Err(PoisonError::new(guard))
+    } else {
+        Ok(guard)
+    }
+}
+
 #[inline]
 pub(super) fn map<G, H>(result: LockResult<G>, guard: impl FnOnce(G) -> H) -> LockResult<H> {
-    match result {
-        Ok(inner) => Ok(guard(inner)),
-        Err(error) => Err(PoisonError::new(guard(error.into_inner()))),
-    }
+    let (inner, is_poisoned) = split(result);
+    join(guard(inner), is_poisoned)
 }
 
 #[inline]
