@@ -17,41 +17,19 @@ fn main() {
     divan::main();
 }
 
-struct Workers;
-
-impl Names for Workers {
-    fn strand(&self, id: StrandId) -> StrandInfo {
-        StrandInfo {
-            name: format!("worker {}", id.0),
-        }
-    }
-
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        let name = ["a", "b", "c", "d"]
-            .get(id.0 as usize)
-            .map(|name| name.to_string());
-        ObjectInfo {
+/// Each strand's variable has a name.
+fn names() -> Tables {
+    let mut tables = Tables::new();
+    for (id, name) in (0..).map(ObjectId).zip(["a", "b", "c", "d"]) {
+        let info = ObjectInfo {
             kind: ObjectKind::Variable,
-            name,
+            name: Some(name.to_string()),
             type_name: None,
             created: SiteId::NONE,
-        }
+        };
+        tables.define_object(id, &info);
     }
-
-    fn kind(&self, _: ObjectId) -> ObjectKind {
-        ObjectKind::Variable
-    }
-
-    fn site(&self, _: SiteId) -> Option<SiteInfo> {
-        None
-    }
-
-    fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo {
-            name: String::new(),
-            site: SiteId::NONE,
-        }
-    }
+    tables
 }
 
 /// Each strand in turn does some writes of its own variable, the last of them in a critical section.
@@ -86,8 +64,9 @@ fn trace(events: u64, burst: u64) -> Vec<Event> {
 
 fn explore(property: &str, trace: &[Event]) -> Outcome {
     let mut lattice = Lattice::new(property.parse().unwrap(), Limits::default());
+    let names = names();
     for (event, position) in trace.iter().zip(1..) {
-        lattice.step(event, position, &Workers).unwrap();
+        lattice.step(event, position, &names).unwrap();
     }
     lattice.finish().unwrap()
 }

@@ -206,7 +206,8 @@
 //!
 //! Beside violations, locks that are taken in a circle are told, and, as hints that fail nothing, transactions that are not reducible and races.
 //!
-//! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched) variables, and is decided on every run that is consistent with the
+//! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched) variables and
+//! [named atomics](watch#named-atomics), and is decided on every run that is consistent with the
 //! observed one: `cargo run --example landing --features check`.
 //!
 //! # Settings

@@ -1,6 +1,7 @@
 //! Names for tracked things.
 
-/// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by.
+/// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by, and atomics for
+/// [properties](crate::watch#named-atomics) too.
 ///
 /// In a build without checking this does nothing, and takes anything.
 ///
@@ -15,7 +16,7 @@
 pub fn name<T: ?Sized>(_object: &T, _name: &str) {}
 
 #[cfg(feature = "check")]
-pub(crate) use self::tracked::{Sealed, record};
+pub(crate) use self::tracked::Sealed;
 #[cfg(feature = "check")]
 pub use self::tracked::{Tracked, name};
 
@@ -24,9 +25,10 @@ mod tracked {
     use crate::record::{Object, Order, names, quiet_pen, untracked};
     use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 
-    /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by.
+    /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by, and atomics for
+    /// [properties](crate::watch#named-atomics) too.
     ///
-    /// In a build without checking this does nothing, and takes anything. A name is kept for as long as the process runs.
+    /// The last name counts. In a build without checking this does nothing, and takes anything. A name is kept for as long as the process runs.
     ///
     /// ```
     /// use aerodrome::sync::Mutex;
@@ -34,6 +36,11 @@ mod tracked {
     /// let balance = Mutex::new(10);
     /// aerodrome::name(&balance, "balance");
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the object is an atomic whose value is outside `i64`, and an open property speaks of it.
+    #[track_caller]
     pub fn name<T: Tracked + ?Sized>(object: &T, name: &str) {
         if quiet_pen().is_some() {
             object.record_name(untracked(|| names::number(name)));
@@ -46,11 +53,12 @@ mod tracked {
     /// Keeps [`Tracked`] ours.
     pub trait Sealed {
         #[doc(hidden)]
+        #[track_caller]
         fn record_name(&self, number: u32);
     }
 
     /// Records that an object has a name.
-    pub(crate) fn record<O: Order>(object: &Object<O>, number: u32) {
+    fn record<O: Order>(object: &Object<O>, number: u32) {
         if let Some(pen) = quiet_pen() {
             pen.name(object, number);
         }

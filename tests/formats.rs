@@ -134,7 +134,7 @@ fn csv_has_a_column_a_thread() {
 #[test]
 fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor upd.max upd.min \
-                 upd.send signal await send recv retire retire.lock split restart quit val";
+                 upd.send signal await send recv retire retire.lock split restart quit val born";
     let long = "x".repeat(5000);
     let cases = [
         (

@@ -137,7 +137,8 @@ fn what_cannot_be_decided_is_said_with_the_place() {
     refused(
         &["--property", "x > 0"],
         "a|val(1)|0\na|w(x)|1\nb|w(x)|2\n",
-        "error: -: event 3 writes `x`: expected its value before it, found none\n",
+        "error: -: event 3 writes `x`: expected its value before it, found none\n  \
+         = only integers of i64 and truth values are recorded\n",
     );
     refused(
         &[],

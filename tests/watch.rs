@@ -1,48 +1,18 @@
 //! Properties of watched variables, checked in process.
 #![cfg(feature = "check")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+#[path = "../examples/landing.rs"]
+mod landing;
+mod properties;
+#[path = "../examples/xyz.rs"]
+mod xyz;
+
 use std::sync::Barrier;
 
 use aerodrome::thread;
 use aerodrome::watch::Watched;
 
-#[path = "../examples/landing.rs"]
-mod landing;
-#[path = "../examples/xyz.rs"]
-mod xyz;
-
-/// What the test would fail with.
-fn failure(test: impl FnOnce()) -> String {
-    let payload =
-        catch_unwind(AssertUnwindSafe(test)).expect_err("the property should have failed");
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
-    }
-}
-
-#[track_caller]
-fn contains(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in\n{text}");
-    }
-}
-
-/// The columns of the table's rows from the variables' values on, without positions and places, which may change.
-fn states(text: &str, run: &str, values: usize) -> Vec<Vec<String>> {
-    let (_, rest) = text.split_once(run).unwrap();
-    let rows = rest
-        .lines()
-        .skip(2)
-        .take_while(|line| !line.contains("observed instead") && !line.is_empty());
-    let cells = |line: &str| -> Vec<String> {
-        let line = line.trim_end_matches("  <- broken");
-        let cells: Vec<String> = line.split_whitespace().map(str::to_string).collect();
-        cells[cells.len() - values..].to_vec()
-    };
-    rows.map(cells).collect()
-}
+use self::properties::{contains, failure, states};
 
 #[test]
 fn landing_has_three_runs_over_six_states_of_which_two_violate() {

@@ -491,7 +491,7 @@ impl Engine for Aerodrome {
             Op::Join => return self.join_strand(event, position),
             Op::Exit => return self.exit(event.strand, position),
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value => {}
+            Op::Split | Op::Restart | Op::Value | Op::Born => {}
         }
         None
     }

@@ -60,7 +60,7 @@ struct Work {
     site: SiteId,
     /// Acquires without their releases.
     held: Vec<Event>,
-    /// What the strand's next write stores: other events of the transaction may come between.
+    /// What the strand's next write stores, or birth finds: other events of the transaction may come between.
     value: Option<Event>,
     /// The strand is over.
     exited: bool,
@@ -257,7 +257,7 @@ impl Lowering {
                     }
                     Op::Upgrade => work.hold(event.object(), Op::Acquire),
                     Op::Downgrade => work.hold(event.object(), Op::AcquireShared),
-                    Op::Write | Op::ReadWrite | Op::Update(_) => {
+                    Op::Write | Op::ReadWrite | Op::Update(_) | Op::Born => {
                         if let Some(value) = work.value.take() {
                             emit(value);
                         }

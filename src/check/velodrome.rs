@@ -281,7 +281,7 @@ impl Engine for Velodrome {
             }
             Op::Exit => self.end(event.strand),
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value => {}
+            Op::Split | Op::Restart | Op::Value | Op::Born => {}
         }
         None
     }

@@ -29,7 +29,8 @@ Formulas, from the loosest operator to the tightest:
   p -> q   p || q   p && q   p since q   previously p   once p   historically p   a == b != < <= > >=   + -   *   !p  -a
   [p, q) is true when p was true once and q has been false from then on; start(p) and end(p) when p became so just now.
   Names are those of variables; a name that is a word of the language, or no word at all, stands in single quotes.
-The trace gives a variable's values: in STD, `val(1)` before a write; the first one is the value it is born with.
+The trace gives a variable's values: in STD, `val(1)` before a write. `born(x)` after one, or else the first such write, gives
+the value that the variable begins with. A program's trace has the values of `Watched` variables and of atomics with a name.
 
 Exit code: 0 the property holds, 1 some run breaks it, 2 the input or the usage is wrong.
 ";

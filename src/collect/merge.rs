@@ -182,8 +182,10 @@ pub(super) struct Merge {
     /// By object: the ticket of its retirement, where that was read before what must come before it.
     retiring: HashMap<u32, u32>,
     retired: Vec<u32>,
-    /// The ticket of the next write of a watched variable.
+    /// The ticket of the next change of a watched variable.
     watched: u32,
+    /// Whether one is under way: its value is remembered for properties to come, though nobody else may need to see it.
+    is_watched: bool,
 }
 
 /// A transaction that can be emitted whole.
@@ -410,7 +412,7 @@ impl Merge {
                     if record.what().has_ticket() {
                         self.place(record.target).step(&record);
                     }
-                    if sink.is_quiet() {
+                    if !self.is_watched && sink.is_quiet() {
                         sink.skip(u64::from(number), 0);
                     } else {
                         self.emit(StrandId(id), &record, sink);
@@ -521,7 +523,7 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            End | Split | Restart | Value | Fork | Detach | Exit | Family | GuardRead
+            End | Split | Restart | Value | Written | Fork | Detach | Exit | Family | GuardRead
             | GuardWrite | Stack => true,
             Join => self
                 .lives
@@ -560,7 +562,12 @@ impl Merge {
                 });
             }
             Stack => sink.stack(strand.0, target),
-            Watched => self.watched = self.watched.wrapping_add(1),
+            Watched => self.is_watched = true,
+            // Only now: what comes next among watched variables comes after this, whatever the strand has had to wait for in between.
+            Written => {
+                self.is_watched = false;
+                self.watched = self.watched.wrapping_add(1);
+            }
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
             Value => sink.event(Event {
@@ -729,6 +736,7 @@ const fn steps(what: What) -> &'static [(Op, bool)] {
         What::UpdateSend => &[(Update(self::Update::Send), false)],
         What::Signal => &[(Signal, false)],
         What::Await => &[(Await, false)],
+        What::Born => &[(Born, false)],
         _ => &[],
     }
 }

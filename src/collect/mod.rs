@@ -16,7 +16,7 @@ mod session;
 mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -193,13 +193,29 @@ pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
     let (_, family) = record::current()?;
     record::name_current_strand();
     settle();
-    record::untracked(|| with(|collector| collector.session.declare(property, family)))
+    let number =
+        record::untracked(|| with(|collector| collector.session.declare(property, family)))?;
+    OPEN.fetch_add(1, Ordering::Relaxed);
+    Some(number)
 }
 
 /// The property's test is over: what is to be told of it, if anything.
 pub(crate) fn decide(number: u64) -> Option<String> {
     settle();
+    OPEN.fetch_sub(1, Ordering::Relaxed);
     record::untracked(|| with(|collector| collector.session.decide(number)))?
+}
+
+/// How many properties are open.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The name of a variable, if an open property of the family speaks of it.
+pub(crate) fn speaks_of(family: u32, name: impl FnOnce() -> String) -> Option<String> {
+    if OPEN.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let name = name();
+    with(|collector| collector.session.speaks_of(family, &name).then_some(name))?
 }
 
 /// Tells what is wrong with a property.

@@ -1,6 +1,7 @@
 //! Properties under check, and the values of watched variables.
-
-use std::collections::HashMap;
+//!
+//! Tests run side by side, and each may have its own variable of a name. So a property's variables are those that its family has touched or named;
+//! what others have is borrowed where the family has none.
 
 use crate::lattice::{Error, Lattice, Limits, Outcome, Property};
 use crate::trace::{Event, Names, ObjectId, Op};
@@ -10,10 +11,19 @@ use crate::trace::{Event, Names, ObjectId, Op};
 pub(super) struct Properties {
     /// The value of each strand's next write.
     announced: Vec<Option<i64>>,
-    /// The value of each watched variable, by its number, for properties that are declared after its birth.
-    values: HashMap<u32, i64>,
+    /// The watched variables, by their numbers.
+    watched: Vec<Option<Watched>>,
     open: Vec<Open>,
     declared: u64,
+}
+
+/// A watched variable.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    /// Nothing where it was not recorded.
+    value: Option<i64>,
+    /// Whose strand was the first to touch it, or gave it its name.
+    family: u32,
 }
 
 /// A property whose test is running.
@@ -27,8 +37,13 @@ struct Open {
 
 impl Open {
     fn step(&mut self, event: &Event, position: u64, names: &dyn Names) {
+        self.hear(|lattice| lattice.step(event, position, names));
+    }
+
+    /// Tells the lattice something, unless there is a verdict.
+    fn hear(&mut self, tell: impl FnOnce(&mut Lattice) -> Result<(), Error>) {
         if let Ok(lattice) = &mut self.lattice
-            && let Err(error) = lattice.step(event, position, names)
+            && let Err(error) = tell(lattice)
         {
             self.lattice = Err(error);
         }
@@ -36,20 +51,35 @@ impl Open {
 }
 
 impl Properties {
-    /// Whether no property is open and nothing has a value.
+    /// Whether no property is open.
     pub(super) fn are_idle(&self) -> bool {
-        self.open.is_empty() && self.announced.is_empty()
+        self.open.is_empty()
     }
 
-    /// Takes an event of a strand of this family. Whether it counts for everybody: the birth of a variable does not.
+    /// Whether an open property of the family speaks of this variable.
+    pub(super) fn speak_of(&self, family: u32, name: &str) -> bool {
+        let speaks = |lattice: &Lattice| {
+            let mut variables = lattice.property().variables().iter();
+            variables.any(|variable| variable == name)
+        };
+        let mut own = self.open.iter().filter(|open| open.family == family);
+        own.any(|open| open.lattice.as_ref().is_ok_and(speaks))
+    }
+
+    /// Whether an operation changes what is known of watched variables, so that it is to be told of though no property is open.
     #[inline]
-    pub(super) fn event(
-        &mut self,
-        event: &Event,
-        position: u64,
-        family: u32,
-        names: &dyn Names,
-    ) -> bool {
+    pub(super) fn remember(&self, op: Op) -> bool {
+        match op {
+            Op::Value | Op::Born => true,
+            Op::Write | Op::ReadWrite | Op::Update(_) | Op::Retire => !self.watched.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Takes an event of a strand of this family.
+    #[inline]
+    pub(super) fn event(&mut self, event: &Event, position: u64, family: u32, names: &dyn Names) {
+        let mut touched = None;
         match event.op {
             Op::Value => {
                 let strand = event.strand.0 as usize;
@@ -57,65 +87,82 @@ impl Properties {
                     self.announced.resize(strand + 1, None);
                 }
                 self.announced[strand] = Some(event.value());
-                return true;
             }
-            Op::Write | Op::ReadWrite | Op::Update(_) if !self.announced.is_empty() => {
-                if let Some(value) = self
-                    .announced
-                    .get_mut(event.strand.0 as usize)
-                    .and_then(Option::take)
-                {
-                    return self.written(event, value, position, family, names);
+            Op::Born => self.born(event, family, names),
+            Op::Write | Op::ReadWrite | Op::Update(_) if !self.watched.is_empty() => {
+                let value = self.announcement(event);
+                if let Some(watched) = self.watched(event) {
+                    touched = Some(watched.value);
+                    watched.value = value;
                 }
             }
-            Op::Retire if !self.values.is_empty() => {
-                self.values.remove(&event.target);
+            Op::Read => touched = self.watched(event).map(|watched| watched.value),
+            Op::Retire => {
+                if let Some(watched) = self.watched.get_mut(event.target as usize) {
+                    *watched = None;
+                }
+                // Its number may be anybody's next.
+                for open in &mut self.open {
+                    open.step(event, position, names);
+                }
+                return;
             }
             _ => {}
         }
         for open in self.open.iter_mut().filter(|open| open.family == family) {
+            if let Some(value) = touched {
+                open.hear(|lattice| lattice.adopt(event.object(), value, names));
+            }
             open.step(event, position, names);
         }
-        true
     }
 
-    fn written(
-        &mut self,
-        event: &Event,
-        value: i64,
-        position: u64,
-        family: u32,
-        names: &dyn Names,
-    ) -> bool {
-        let birth = self.values.insert(event.target, value).is_none();
-        // Whoever was first to touch it, its birth is everybody's.
-        for open in self
-            .open
-            .iter_mut()
-            .filter(|open| birth || open.family == family)
-        {
-            open.step(&Event::of_value(event.strand, value), position, names);
-            open.step(event, position, names);
+    #[inline]
+    fn watched(&mut self, event: &Event) -> Option<&mut Watched> {
+        self.watched.get_mut(event.target as usize)?.as_mut()
+    }
+
+    fn announcement(&mut self, event: &Event) -> Option<i64> {
+        self.announced
+            .get_mut(event.strand.0 as usize)
+            .and_then(Option::take)
+    }
+
+    /// A variable is born, or has got another name. Others may come to touch it.
+    fn born(&mut self, event: &Event, family: u32, names: &dyn Names) {
+        let value = self.announcement(event);
+        let at = event.target as usize;
+        if self.watched.len() <= at {
+            self.watched.resize(at + 1, None);
         }
-        !birth
+        self.watched[at] = Some(Watched { value, family });
+        for open in self.open.iter_mut().filter(|open| open.family != family) {
+            open.hear(|lattice| {
+                lattice.borrow(event.object(), value, names);
+                Ok(())
+            });
+        }
     }
 
     /// Checks a property on what the family does from here on.
     pub(super) fn declare(&mut self, property: Property, family: u32, names: &dyn Names) -> u64 {
         self.declared += 1;
-        let mut lattice = Ok(Lattice::new(property, Limits::default()));
-        for (&object, &value) in &self.values {
-            lattice = lattice.and_then(|mut lattice| {
-                lattice
-                    .born(ObjectId(object), value, names)
-                    .map(|()| lattice)
-            });
-        }
-        self.open.push(Open {
+        let mut open = Open {
             number: self.declared,
             family,
-            lattice,
-        });
+            lattice: Ok(Lattice::new(property, Limits::default())),
+        };
+        for (object, watched) in (0..).map(ObjectId).zip(&self.watched) {
+            let Some(watched) = watched else { continue };
+            open.hear(|lattice| {
+                if watched.family == family {
+                    return lattice.born(object, watched.value, names);
+                }
+                lattice.borrow(object, watched.value, names);
+                Ok(())
+            });
+        }
+        self.open.push(open);
         self.declared
     }
 

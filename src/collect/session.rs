@@ -18,7 +18,7 @@ use crate::predict::Forecast;
 use crate::record::{Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
-use crate::trace::{AeroWriter, Event, Names, ObjectKind, Op, Semantics, StrandId};
+use crate::trace::{AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -185,6 +185,11 @@ impl Session {
         self.properties.declare(property, family, &self.live)
     }
 
+    /// Whether an open property of the family speaks of this variable.
+    pub(super) fn speaks_of(&self, family: u32, name: &str) -> bool {
+        self.properties.speak_of(family, name)
+    }
+
     /// The property's test is over: what is wrong with it, if anything.
     pub(super) fn decide(&mut self, number: u64) -> Option<String> {
         match self.properties.decide(number)? {
@@ -237,7 +242,7 @@ impl Session {
         let strand = closing.map_or(violation.transactions[violation.blame].strand, |edge| {
             edge.to.strand
         });
-        let number = self.family_of.get(strand.0 as usize).copied().unwrap_or(0);
+        let number = self.family_of(strand);
         let family = self.families.entry(number).or_default();
         let extras = Extras {
             window: self.window.as_ref(),
@@ -278,6 +283,10 @@ impl Session {
 }
 
 impl Session {
+    fn family_of(&self, strand: StrandId) -> u32 {
+        self.family_of.get(strand.0 as usize).copied().unwrap_or(0)
+    }
+
     /// Takes an event when more is done than judging it.
     #[inline(never)]
     fn full_event(&mut self, event: Event) {
@@ -303,11 +312,7 @@ impl Session {
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
-        let family = self
-            .family_of
-            .get(event.strand.0 as usize)
-            .copied()
-            .unwrap_or(0);
+        let family = self.family_of(event.strand);
         if self.config.predict != Predict::Off {
             let semantics = self.config.semantics;
             let prophet = &mut self.families.entry(family).or_default().prophet;
@@ -315,9 +320,8 @@ impl Session {
                 .get_or_insert_with(|| Prophet::new(semantics))
                 .step(event, position, &self.live);
         }
-        if self.properties.event(&event, position, family, &self.live)
-            && let Some(violation) = self.checker.step(event, position, &self.live)
-        {
+        self.properties.event(&event, position, family, &self.live);
+        if let Some(violation) = self.checker.step(event, position, &self.live) {
             self.report(&violation);
         }
     }
@@ -357,10 +361,10 @@ impl Sink for Session {
                 return;
             }
             Op::Begin => self.counts.transactions += 1,
-            Op::Value => {
-                self.lean = false;
+            op if self.properties.remember(op) => {
+                let family = self.family_of(event.strand);
                 self.properties
-                    .event(&event, self.counts.events, 0, &self.live);
+                    .event(&event, self.counts.events, family, &self.live);
             }
             _ => {}
         }
@@ -421,6 +425,11 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
+        if let Some(trace) = &mut self.trace
+            && let Err(error) = trace.name_object(ObjectId(object), &self.live)
+        {
+            self.trace_failed(&error);
+        }
     }
 
     fn stack(&mut self, strand: u32, stack: u32) {

@@ -138,6 +138,7 @@ impl Causality {
             Op::Write
             | Op::ReadWrite
             | Op::Update(_)
+            | Op::Born
             | Op::Acquire
             | Op::Release
             | Op::Upgrade
@@ -186,6 +187,19 @@ impl Causality {
         Some((chain?, self.strands[index].clock.clone()))
     }
 
+    /// What has been done to an object, for another to [follow](Self::follow).
+    pub(super) fn past(&self, object: ObjectId) -> Clock {
+        self.objects
+            .get(object.0 as usize)
+            .map_or_else(Clock::default, |object| object.access.clone())
+    }
+
+    /// What is done to the object from here on comes after this.
+    pub(super) fn follow(&mut self, object: ObjectId, past: &Clock) {
+        let index = self.object(object);
+        self.objects[index].access.join(past);
+    }
+
     fn know(&mut self, strand: StrandId) -> usize {
         let index = strand.0 as usize;
         if self.strands.len() <= index {
@@ -194,11 +208,16 @@ impl Causality {
         index
     }
 
-    fn pair(&mut self, strand: usize, object: ObjectId) -> (&mut Strand, &mut Object) {
+    fn object(&mut self, object: ObjectId) -> usize {
         let index = object.0 as usize;
         if self.objects.len() <= index {
             self.objects.resize_with(index + 1, Object::default);
         }
+        index
+    }
+
+    fn pair(&mut self, strand: usize, object: ObjectId) -> (&mut Strand, &mut Object) {
+        let index = self.object(object);
         (&mut self.strands[strand], &mut self.objects[index])
     }
 

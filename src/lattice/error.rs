@@ -29,11 +29,11 @@ pub enum Error {
         /// The property's text.
         source: String,
     },
-    /// A variable of the property was written, and the trace does not say with what value.
+    /// A variable of the property was written or born, and the trace does not say with what value.
     NoValue {
         /// Its name.
         name: String,
-        /// The position of the write.
+        /// The position of the event; 0 where it came before the trace.
         position: u64,
     },
     /// Arithmetic of the property leaves `i64` in a state of some run.
@@ -96,10 +96,17 @@ impl fmt::Display for Error {
                 point(f, source, *span)
             }
             Error::NoValue { name, position } => {
-                write!(
-                    f,
-                    "event {position} writes `{name}`: expected its value before it, found none"
-                )
+                match position {
+                    0 => write!(
+                        f,
+                        "expected `{name}` to begin with a value, found none that was recorded"
+                    )?,
+                    _ => write!(
+                        f,
+                        "event {position} writes `{name}`: expected its value before it, found none"
+                    )?,
+                }
+                f.write_str("\n  = only integers of i64 and truth values are recorded")
             }
             Error::Overflow {
                 state,

@@ -9,10 +9,11 @@
 //! # Variables and their values
 //!
 //! A variable of a property is the object that has its name ([`ObjectInfo::name`](crate::trace::ObjectInfo::name)). An
-//! [`Op::Value`] gives the value that its strand's next write stores. The *first* write with a value that an object gets is
-//! its birth: it sets the initial value, and is neither a relevant event nor ordered with anything, whoever recorded it.
-//! All later ones are relevant events. A variable that retires keeps its value; a later object of the same name continues
-//! it, and its birth is an ordinary write. Two objects of one name that live at the same time are an [error](Error).
+//! [`Op::Value`] gives the value that its strand's next write stores. An [`Op::Born`], or where a trace has none the *first* write with
+//! a value that an object gets, is its birth: it sets the initial value, and is neither a relevant event nor ordered with anything,
+//! whoever recorded it. All writes after it are relevant events. A variable that retires keeps its value; a later object of
+//! the same name continues it, and its birth is an ordinary write. So it is with an object that gets another name. Two objects of
+//! one name that live at the same time are an [error](Error).
 //!
 //! # Bounds
 //!
@@ -24,18 +25,12 @@
 //! ```
 //! use aerodrome::lattice::{Lattice, Limits, Property};
 //! # use aerodrome::trace::*;
-//! # struct Example;
-//! # impl Names for Example {
-//! #     fn strand(&self, id: StrandId) -> StrandInfo { StrandInfo { name: format!("T{}", id.0) } }
-//! #     fn object(&self, id: ObjectId) -> ObjectInfo {
-//! #         let name = ["landing", "approved", "radio"][id.0 as usize].to_string();
-//! #         ObjectInfo { kind: ObjectKind::Variable, name: Some(name), type_name: None, created: SiteId::NONE }
-//! #     }
-//! #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Variable }
-//! #     fn site(&self, _: SiteId) -> Option<SiteInfo> { None }
-//! #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: String::new(), site: SiteId::NONE } }
+//! # let mut names = Tables::new();
+//! # for (id, name) in (0..).zip(["landing", "approved", "radio"]) {
+//! #     let info = ObjectInfo { kind: ObjectKind::Variable, name: Some(name.to_string()), type_name: None, created: SiteId::NONE };
+//! #     names.define_object(ObjectId(id), &info);
 //! # }
-//! # let names = &Example;
+//! # let names = &names;
 //! # let (landing, approved, radio) = (0, 1, 2);
 //! # let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
 //! let write = |strand, object, value| [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)];
@@ -69,7 +64,7 @@ mod levels;
 pub mod property;
 mod render;
 
-use crate::trace::{Event, Names, ObjectId, Op};
+use crate::trace::{Event, Names, ObjectId, Op, StrandId};
 use std::collections::BTreeSet;
 
 pub use clock::{Causality, Clock};
@@ -174,19 +169,25 @@ impl Outcome {
 /// What is known of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relevance {
-    /// No write has been seen, or none since it got a name.
+    /// No write has been seen.
     Unknown,
     Irrelevant,
-    /// The variable with this index.
+    /// It has the name of the variable with this index.
     Variable(usize),
 }
 
 /// A variable of the property.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Variable {
     initial: Option<i64>,
     /// The object that is this variable now.
     object: Option<ObjectId>,
+    /// That object is somebody else's: one of the trace's own takes its place.
+    borrowed: bool,
+    /// There is another to borrow.
+    contested: bool,
+    /// What was done to the objects that were this variable before.
+    past: Clock,
 }
 
 /// How many names an error about an unknown one lists.
@@ -243,14 +244,19 @@ impl Lattice {
                 return Ok(());
             }
             Op::Write | Op::ReadWrite | Op::Update(_) => {
-                let value = self
-                    .values
-                    .get_mut(event.strand.0 as usize)
-                    .and_then(Option::take);
+                let value = self.announced(event.strand);
                 match self.written(event.object(), value, position, names)? {
                     Written::Birth => return Ok(()),
                     Written::Irrelevant => None,
                     Written::Variable(index, value) => Some((index, value)),
+                }
+            }
+            Op::Born => {
+                let value = self.announced(event.strand);
+                match self.birth(event.object(), value, position, names)? {
+                    // In the place of another object, it is the variable's next value.
+                    Written::Variable(index, value) => Some((index, value)),
+                    _ => return Ok(()),
                 }
             }
             Op::Retire => {
@@ -277,9 +283,49 @@ impl Lattice {
         Ok(())
     }
 
-    /// Tells of an object that was born before the trace began, and has this value.
-    pub fn born(&mut self, object: ObjectId, value: i64, names: &dyn Names) -> Result<(), Error> {
-        self.written(object, Some(value), 0, names).map(|_| ())
+    /// The property that is checked.
+    pub fn property(&self) -> &Property {
+        &self.property
+    }
+
+    /// Tells of an object that was born before the trace began, and has this value, or one that was not recorded.
+    pub fn born(
+        &mut self,
+        object: ObjectId,
+        value: Option<i64>,
+        names: &dyn Names,
+    ) -> Result<(), Error> {
+        self.birth(object, value, 0, names).map(|_| ())
+    }
+
+    /// Tells of an object that was born outside of the trace, and has this value: it is the variable of its name for as long as the trace has
+    /// no such object itself.
+    pub fn borrow(&mut self, object: ObjectId, value: Option<i64>, names: &dyn Names) {
+        let Relevance::Variable(index) = self.resolve(object, value.is_some(), names) else {
+            return;
+        };
+        let variable = &mut self.variables[index];
+        if variable.object.is_none() && (variable.borrowed || variable.initial.is_none()) {
+            variable.initial = value;
+            variable.object = Some(object);
+            variable.borrowed = true;
+        } else if variable.borrowed {
+            variable.contested |= variable.object != Some(object);
+        }
+    }
+
+    /// Tells that the trace touches an object that was born outside of it, and has this value: from here on it is the trace's own.
+    pub fn adopt(
+        &mut self,
+        object: ObjectId,
+        value: Option<i64>,
+        names: &dyn Names,
+    ) -> Result<(), Error> {
+        match self.relevance.get(object.0 as usize) {
+            Some(Relevance::Irrelevant) => Ok(()),
+            Some(&Relevance::Variable(index)) if self.is_own(index, object) => Ok(()),
+            _ => self.born(object, value, names),
+        }
     }
 
     /// Takes a relevant event with its clock, in any order: for an observer that is told of relevant events alone.
@@ -349,6 +395,9 @@ impl Lattice {
         }
         let mut initial = Vec::with_capacity(self.variables.len());
         for (index, variable) in self.variables.iter().enumerate() {
+            if variable.borrowed && variable.contested {
+                return Err(self.ambiguous(index));
+            }
             let Some(value) = variable.initial else {
                 return Err(Error::UnknownVariable {
                     name: self.property.variables()[index].clone(),
@@ -368,6 +417,13 @@ impl Lattice {
         Error::overflow(&self.property, overflow)
     }
 
+    /// What the strand's next write stores.
+    fn announced(&mut self, strand: StrandId) -> Option<i64> {
+        self.values
+            .get_mut(strand.0 as usize)
+            .and_then(Option::take)
+    }
+
     /// What a write of an object is.
     fn written(
         &mut self,
@@ -376,68 +432,119 @@ impl Lattice {
         position: u64,
         names: &dyn Names,
     ) -> Result<Written, Error> {
-        let at = object.0 as usize;
-        if self.relevance.len() <= at {
-            self.relevance.resize(at + 1, Relevance::Unknown);
+        let relevance = match self.relevance.get(object.0 as usize) {
+            Some(&known) if known != Relevance::Unknown => known,
+            _ => self.resolve(object, value.is_some(), names),
+        };
+        match relevance {
+            Relevance::Variable(index) => self.take(index, object, value, position),
+            _ => Ok(Written::Irrelevant),
         }
-        if self.relevance[at] == Relevance::Unknown {
-            self.relevance[at] = self.resolve(object, value.is_some(), names)?;
-        }
-        let Relevance::Variable(index) = self.relevance[at] else {
+    }
+
+    /// What the birth of an object is: that of one which has got another name makes it another variable, under the same one it changes nothing.
+    fn birth(
+        &mut self,
+        object: ObjectId,
+        value: Option<i64>,
+        position: u64,
+        names: &dyn Names,
+    ) -> Result<Written, Error> {
+        let before = self.relevance.get(object.0 as usize).copied();
+        let Relevance::Variable(index) = self.resolve(object, value.is_some(), names) else {
+            self.leave(before, object);
             return Ok(Written::Irrelevant);
         };
+        if self.is_own(index, object) {
+            return Ok(Written::Irrelevant);
+        }
+        self.leave(before, object);
+        self.take(index, object, value, position)
+    }
+
+    /// Whether the object is this variable now, and the trace's own.
+    fn is_own(&self, index: usize, object: ObjectId) -> bool {
+        let variable = &self.variables[index];
+        variable.object == Some(object) && !variable.borrowed
+    }
+
+    /// The object, which is this variable or becomes it, gets a value.
+    fn take(
+        &mut self,
+        index: usize,
+        object: ObjectId,
+        value: Option<i64>,
+        position: u64,
+    ) -> Result<Written, Error> {
         let Some(value) = value else {
             return Err(Error::NoValue {
                 name: self.property.variables()[index].clone(),
                 position,
             });
         };
-        if self.variables[index].initial.is_none() {
-            self.variables[index].initial = Some(value);
+        if self.is_own(index, object) {
+            return Ok(Written::Variable(index, value));
+        }
+        let started = self.levels.started();
+        let variable = &mut self.variables[index];
+        if variable.object.is_some() && !variable.borrowed {
+            return Err(self.ambiguous(index));
+        }
+        let first = variable.initial.is_none() || variable.borrowed && !started;
+        variable.object = Some(object);
+        variable.borrowed = false;
+        if first {
+            variable.initial = Some(value);
             return Ok(Written::Birth);
         }
+        let past = std::mem::take(&mut variable.past);
+        self.causality.follow(object, &past);
         Ok(Written::Variable(index, value))
     }
 
-    /// Whether the object is a variable of the property.
-    fn resolve(
-        &mut self,
-        object: ObjectId,
-        has_value: bool,
-        names: &dyn Names,
-    ) -> Result<Relevance, Error> {
-        // An object without a name may get one later.
-        let Some(name) = names.object(object).name else {
-            return Ok(Relevance::Unknown);
-        };
-        if has_value && self.known.len() < LISTED_NAMES {
-            self.known.insert(name.clone());
+    fn ambiguous(&self, index: usize) -> Error {
+        Error::Ambiguous {
+            name: self.property.variables()[index].clone(),
+            span: self.property.span(index),
+            source: self.property.source().to_string(),
         }
-        if let Some(index) = self
-            .property
-            .variables()
-            .iter()
-            .position(|variable| *variable == name)
-        {
-            if self.variables[index].object.is_some() {
-                return Err(Error::Ambiguous {
-                    name,
-                    span: self.property.span(index),
-                    source: self.property.source().to_string(),
-                });
+    }
+
+    /// Finds out whether the object has the name of a variable. One without a name has it until a birth tells of one.
+    fn resolve(&mut self, object: ObjectId, has_value: bool, names: &dyn Names) -> Relevance {
+        let mut relevance = Relevance::Irrelevant;
+        if let Some(name) = names.object(object).name {
+            let mut variables = self.property.variables().iter();
+            if let Some(index) = variables.position(|variable| *variable == name) {
+                relevance = Relevance::Variable(index);
             }
-            self.variables[index].object = Some(object);
-            return Ok(Relevance::Variable(index));
+            if has_value && self.known.len() < LISTED_NAMES {
+                self.known.insert(name);
+            }
         }
-        Ok(Relevance::Irrelevant)
+        let at = object.0 as usize;
+        if self.relevance.len() <= at {
+            self.relevance.resize(at + 1, Relevance::Unknown);
+        }
+        self.relevance[at] = relevance;
+        relevance
+    }
+
+    /// The object is no longer the variable that it may have been.
+    fn leave(&mut self, relevance: Option<Relevance>, object: ObjectId) {
+        if let Some(Relevance::Variable(index)) = relevance
+            && let variable = &mut self.variables[index]
+            && variable.object == Some(object)
+        {
+            variable.object = None;
+            variable.past = self.causality.past(object);
+        }
     }
 
     fn retire(&mut self, object: ObjectId) {
         if let Some(relevance) = self.relevance.get_mut(object.0 as usize) {
-            if let Relevance::Variable(index) = *relevance {
-                self.variables[index].object = None;
-            }
-            *relevance = Relevance::Unknown;
+            let relevance = std::mem::replace(relevance, Relevance::Unknown);
+            self.leave(Some(relevance), object);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Ledger {
         let strand = self.strand(event.strand);
         let target = match event.op {
             Op::Begin | Op::End | Op::Split | Op::Restart => event.target,
-            Op::Value => return None,
+            Op::Value | Op::Born => return None,
             Op::Exit => {
                 self.strand_infos
                     .insert(strand.0, names.strand(event.strand));

@@ -345,5 +345,6 @@ pub fn word(op: Op) -> &'static str {
         Op::Recv => "receive",
         Op::Retire => "retire",
         Op::Value => "value",
+        Op::Born => "birth",
     }
 }

@@ -121,8 +121,10 @@ pub(crate) enum What {
     Restart,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
-    /// A watched variable is written next: `ticket` is the write's place among those of all watched variables.
+    /// A watched variable is written, born or dropped next: `ticket` is the place of that among what happens to all watched variables.
     Watched,
+    /// It has been done: what is next among watched variables may follow.
+    Written,
     /// Strand.
     Fork,
     Join,
@@ -178,6 +180,8 @@ pub(crate) enum What {
     UpdateSend,
     Signal,
     Await,
+    /// Properties know the object from here on.
+    Born,
     Retire,
     /// A message's own two records: it has no ticket counter, its send is 0 and its receipt is 1.
     Send,
@@ -246,6 +250,7 @@ impl What {
         What::UpdateSend,
         What::Signal,
         What::Await,
+        What::Born,
     ];
 
     /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.

@@ -1,12 +1,16 @@
 //! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as one.
 //!
-//! One word: the ticket in the low half, above it the version, which counts the changes of the value, and a bit that says that
-//! somebody is between drawing the ticket and storing the value. A read that must be recorded draws a ticket under the bit; a read that need
-//! not (the strand has read this version in this transaction) is a seqlock read and writes nothing.
+//! One word: the ticket in the low half, above it a bit that says that properties know the atomic, then the version, which counts the
+//! changes of the value, and a bit that says that somebody is between drawing the ticket and storing the value. A read that must be recorded
+//! draws a ticket under the last bit; a read that need not (the strand has read this version in this transaction) is a seqlock read and
+//! writes nothing.
 
 use super::prim::{AtomicU64, Ordering, fence, relax};
 
 const BUSY: u64 = 1 << 63;
+
+/// Every change is recorded with its value.
+const WATCHED: u64 = 1 << 32;
 
 #[derive(Debug)]
 pub(crate) struct Clock(AtomicU64);
@@ -20,16 +24,17 @@ impl Moment {
         self.0 as u32
     }
 
-    /// Counts the changes of the value (modulo 2^31).
+    /// Counts the changes of the value (modulo 2^30).
     pub(crate) fn version(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> 33) as u32
     }
 
     /// The moment after another recorded access: a new ticket, and a new version if the value may have changed.
     fn next(self, changed: bool) -> Moment {
         let ticket = self.ticket().wrapping_add(1);
-        let version = self.version().wrapping_add(u32::from(changed)) & (u32::MAX >> 1);
-        Moment(u64::from(ticket) | u64::from(version) << 32)
+        // The version and the bit below it, which stays as it is.
+        let high = ((self.0 >> 32) as u32).wrapping_add(u32::from(changed) << 1) & (u32::MAX >> 1);
+        Moment(u64::from(ticket) | u64::from(high) << 32)
     }
 }
 
@@ -42,6 +47,11 @@ impl Clock {
     #[cfg(loom)]
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(0))
+    }
+
+    /// Whether every change is recorded with its value.
+    pub(super) fn is_watched(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & WATCHED != 0
     }
 
     /// Waits until nobody is changing the value and keeps everybody else from it.
@@ -107,6 +117,17 @@ impl Turn<'_> {
         self.then
     }
 
+    /// Whether this turn's change is to be recorded with its value.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.then.0 & WATCHED != 0
+    }
+
+    /// From the next turn on every change is to be recorded with its value. Comes after [`draw`](Self::draw).
+    pub(crate) fn watch(&mut self) {
+        self.now.0 |= WATCHED;
+    }
+
     /// Draws the ticket of this turn: the ticket, and the moment after it.
     #[inline]
     pub(crate) fn draw(&mut self, changed: bool) -> (u32, Moment) {
@@ -159,6 +180,27 @@ mod loom_tests {
                 writer.join().unwrap();
             }
             assert_eq!(shared.1.load(Ordering::Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn every_turn_after_the_one_that_watches_knows_of_it() {
+        loom::model(|| {
+            let clock = Arc::new(Clock::new());
+            let other = clock.clone();
+            let watcher = loom::thread::spawn(move || {
+                let mut turn = other.enter();
+                let (ticket, _) = turn.draw(true);
+                turn.watch();
+                ticket
+            });
+            let mut turn = clock.enter();
+            let (ticket, moment) = turn.draw(true);
+            let knows = turn.is_watched();
+            drop(turn);
+            assert_eq!(moment.version(), ticket + 1);
+            assert_eq!(knows, watcher.join().unwrap() < ticket);
+            assert!(clock.is_watched());
         });
     }
 }

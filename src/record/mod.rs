@@ -21,6 +21,7 @@ mod prim;
 mod section;
 pub(crate) mod stacks;
 mod strand;
+pub(crate) mod value;
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -396,8 +397,14 @@ impl Pen {
     }
 
     /// An object is gone.
-    pub(crate) fn retire(self, id: u32, ticket: u32) {
+    pub(crate) fn retire(self, id: u32, ticket: u32, is_watched: bool) {
+        if is_watched {
+            self.push(What::Watched, 0, draw_watched(), 0);
+        }
         self.push(What::Retire, id, ticket, 0);
+        if is_watched {
+            self.push(What::Written, 0, 0, 0);
+        }
     }
 
     // Locks.
@@ -537,6 +544,35 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
+        self.take_turn(object, site, None::<fn() -> i128>, operate)
+    }
+
+    /// Like [`attempt`](Self::attempt), for what a property may know: a change is then recorded with the `value` that it has left behind.
+    ///
+    /// # Panics
+    ///
+    /// If the value is none of `i64`, and a property of the family speaks of the object.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn change<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        value: impl FnOnce() -> i128,
+        operate: impl FnOnce() -> (R, Attempt),
+    ) -> R {
+        self.take_turn(object, site, Some(value), operate)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn take_turn<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        value: Option<impl FnOnce() -> i128>,
+        operate: impl FnOnce() -> (R, Attempt),
+    ) -> R {
         let id = self.identify(object);
         let turn = object.order.enter();
         let (result, attempt) = operate();
@@ -549,8 +585,40 @@ impl Pen {
             }
             Attempt::Nothing => return result,
         };
-        self.settle(id, turn, what, site);
+        match value {
+            Some(value) if what != What::Read && turn.is_watched() => {
+                self.settle_named(id, turn, what, site, value());
+            }
+            _ => self.settle(id, turn, what, site),
+        }
         result
+    }
+
+    /// Records what was done in a turn to an atomic that has a name, or how it was born.
+    ///
+    /// # Panics
+    ///
+    /// If the value cannot be recorded, and a property of the family speaks of the atomic.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn settle_named(
+        self,
+        id: u32,
+        turn: Turn<'_>,
+        what: What,
+        site: &'static Location<'static>,
+        value: i128,
+    ) {
+        self.settle_watched(id, turn, what, site, value);
+        if i64::try_from(value).is_ok() || std::thread::panicking() {
+            return;
+        }
+        let family = self.0.family.get();
+        let name = untracked(|| collect::speaks_of(family, || names::of(id)));
+        if let Some(name) = name {
+            value::refuse(&name, value);
+        }
     }
 
     /// Records what was done in a turn, unless it says nothing new.
@@ -617,34 +685,59 @@ impl Pen {
         self.atomic(object, site, || (read(), What::Read))
     }
 
-    /// Runs an operation on a watched variable and records it, a write with the value that it left behind. Unlike those of other atomics, no
-    /// write is left out: each value counts.
+    /// Runs an operation on a watched variable and records it, a change with the value that it left behind.
     pub(crate) fn watched<R>(
         self,
         object: &Object<Clock>,
         site: &'static Location<'static>,
-        operate: impl FnOnce() -> (R, What, Option<i64>),
+        operate: impl FnOnce() -> (R, What, i128),
     ) -> R {
         let id = self.identify(object);
-        let mut turn = object.order.enter();
+        let turn = object.order.enter();
         let (result, what, value) = operate();
-        let (ticket, moment) = turn.draw(what != What::Read);
+        match what {
+            What::Read => self.settle(id, turn, what, site),
+            _ => self.settle_watched(id, turn, what, site, value),
+        }
+        result
+    }
+
+    /// Properties know the object from here on, and the value that it has, which is returned.
+    pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
+        let id = self.identify(object);
+        let turn = object.order.enter();
+        let value = value();
+        self.settle_watched(id, turn, What::Born, object.created, value);
+        value
+    }
+
+    /// Records what has left this value behind in a turn. Unlike those of other atomics, no change is left out: each value counts.
+    fn settle_watched(
+        self,
+        id: u32,
+        mut turn: Turn<'_>,
+        what: What,
+        site: &'static Location<'static>,
+        value: i128,
+    ) {
+        let (ticket, moment) = turn.draw(true);
+        turn.watch();
         // In the turn, so that it agrees with the variable's own order.
-        let order = value.map(|_| WATCHED.fetch_add(1, Ordering::Relaxed));
+        let order = draw_watched();
         drop(turn);
-        if let Some((value, order)) = value.zip(order) {
-            self.push(What::Watched, 0, order, 0);
+        self.push(What::Watched, 0, order, 0);
+        if let Ok(value) = i64::try_from(value) {
             let high = (value as u64 >> 32) as u32;
             self.push(What::Value, value as u32, high, 0);
         }
         self.push(what, id, ticket, code::site(site));
+        self.push(What::Written, 0, 0, 0);
         self.0.seen[id as usize % SEEN].set(Some(Seen {
             object: id,
             what,
             moment,
             epoch: self.epoch(),
         }));
-        result
     }
 
     // Transactions.
@@ -779,11 +872,34 @@ impl Pen {
         let id = self.identify(object);
         self.push(What::Name, id, 0, name);
     }
+
+    /// Gives an atomic a name, by which properties know it as well.
+    ///
+    /// # Panics
+    ///
+    /// As [`change`](Self::change).
+    #[track_caller]
+    pub(crate) fn name_watched(
+        self,
+        object: &Object<Clock>,
+        name: u32,
+        value: impl FnOnce() -> i128,
+    ) {
+        self.name(object, name);
+        let id = self.identify(object);
+        untracked(|| names::give(id, name));
+        let turn = object.order.enter();
+        let value = value();
+        self.settle_named(id, turn, What::Born, object.created, value);
+    }
 }
 
-/// The tickets of all writes of watched variables together. Nothing else orders writes of different variables by different strands, and a property is
+/// A ticket among all changes of watched variables together. Nothing else orders those of different variables by different strands, and a property is
 /// about the order in which they really happened.
-static WATCHED: AtomicU32 = AtomicU32::new(0);
+fn draw_watched() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// What became of an operation on an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 struct Table {
     numbers: HashMap<String, u32>,
     names: Vec<String>,
+    /// By object: the number of its name, for those whose values are recorded.
+    given: HashMap<u32, u32>,
 }
 
 static TABLE: Lazy<Mutex<Table>> = Lazy::new(Mutex::default);
@@ -28,6 +30,18 @@ pub(crate) fn number(name: &str) -> u32 {
 /// The name behind a number.
 pub(crate) fn get(number: u32) -> String {
     TABLE.lock().names[number as usize].clone()
+}
+
+/// The object has this name until it, or the next owner of its number, gets another.
+pub(crate) fn give(object: u32, name: u32) {
+    TABLE.lock().given.insert(object, name);
+}
+
+/// The name that was given to an object.
+pub(crate) fn of(object: u32) -> String {
+    let table = TABLE.lock();
+    let name = table.given.get(&object).copied();
+    name.map_or_else(String::new, |name| table.names[name as usize].clone())
 }
 
 #[cfg(test)]

@@ -56,6 +56,11 @@ impl Tickets {
 pub(crate) trait Order {
     /// The ticket of the object's last record, its retirement.
     fn last(&self) -> u32;
+
+    /// Whether properties know the object.
+    fn is_watched(&self) -> bool {
+        false
+    }
 }
 
 impl Order for Tickets {
@@ -67,6 +72,10 @@ impl Order for Tickets {
 impl Order for Clock {
     fn last(&self) -> u32 {
         self.enter().draw(true).0
+    }
+
+    fn is_watched(&self) -> bool {
+        self.is_watched()
     }
 }
 
@@ -143,7 +152,7 @@ impl<O: Order> Drop for Object<O> {
         if id != 0
             && let Some(pen) = quiet_pen()
         {
-            pen.retire(id, self.order.last());
+            pen.retire(id, self.order.last(), self.order.is_watched());
         }
     }
 }

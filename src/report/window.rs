@@ -106,7 +106,7 @@ impl Window {
         match event.op {
             Op::Begin => self.begin(event.strand, event.block(), position),
             Op::End => self.end(event.strand),
-            Op::Value => return,
+            Op::Value | Op::Born => return,
             _ if self.depth == 0 => return,
             _ => {}
         }

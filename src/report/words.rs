@@ -145,6 +145,7 @@ pub(crate) fn does(op: Op, object: &str) -> String {
         Op::Exit => "exits".to_string(),
         Op::Retire => format!("drops {object}"),
         Op::Value => "notes a value".to_string(),
+        Op::Born => format!("makes {object} known"),
     }
 }
 

@@ -118,9 +118,12 @@ pub enum Op {
     Recv,
     /// The object is gone; its number may be given to another (object).
     Retire,
-    /// The value that this strand's next write stores, for properties: the low half is in `target`, the high half in
-    /// `site`; see [`Event::value`].
+    /// The value that this strand's next write stores, or its next birth finds, for properties: the low half is in `target`, the high
+    /// half in `site`; see [`Event::value`].
     Value,
+    /// Properties know the object from here on, by its name and the strand's [`Value`](Op::Value) before this. Not an access: it orders
+    /// nothing (object).
+    Born,
 }
 
 /// One step of one strand.
@@ -158,7 +161,7 @@ impl Event {
         BlockId(self.target)
     }
 
-    /// An [`Op::Value`]: the strand's next write stores this.
+    /// An [`Op::Value`]: the strand's next write stores this, or its next birth finds it.
     #[inline]
     pub fn of_value(strand: StrandId, value: i64) -> Event {
         Event {

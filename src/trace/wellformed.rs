@@ -258,7 +258,8 @@ impl WellFormed {
             | Op::Restart
             | Op::Signal
             | Op::Await
-            | Op::Value => Ok(true),
+            | Op::Value
+            | Op::Born => Ok(true),
             Op::Begin => {
                 let strand = self.strand(event.strand);
                 strand.depth += 1;

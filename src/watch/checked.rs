@@ -1,28 +1,15 @@
 //! Every write is recorded with its value.
 //!
-//! The first tracked operation records the variable's birth: its name, and its value so far as a write, which the lattice takes
-//! for the initial value. No other record of the variable comes before it, because whoever comes second waits.
+//! The first tracked operation records the variable's birth: its name, and its value so far, which the lattice takes for the initial
+//! one. No other record of the variable comes before it, because whoever comes second waits.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::Did;
 use crate::record::clock::Clock;
+use crate::record::value::{Recorded, refuse};
 use crate::record::{self, Object, Pen, What, names};
-
-/// What an operation did.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
-    Read,
-    Write,
-    ReadWrite,
-    Add,
-    Sub,
-    And,
-    Or,
-    Xor,
-    Max,
-    Min,
-}
 
 impl Did {
     fn what(self) -> What {
@@ -49,7 +36,6 @@ const BORN: u8 = 2;
 pub(super) struct Track {
     object: Object<Clock>,
     name: &'static str,
-    created: &'static Location<'static>,
     state: AtomicU8,
 }
 
@@ -59,60 +45,51 @@ impl Track {
         Track {
             object: Object::atomic(type_name),
             name,
-            created: Location::caller(),
             state: AtomicU8::new(UNBORN),
         }
     }
 
     #[inline]
     #[track_caller]
-    pub(super) fn read<R>(
-        &self,
-        load: impl Fn() -> R,
-        recorded: impl Fn() -> Result<i64, String>,
-    ) -> R {
-        match self.pen(&recorded) {
-            Some(pen) => pen.load(&self.object, Location::caller(), load),
-            None => load(),
+    pub(super) fn read<A: Recorded, R>(&self, atomic: &A, load: impl Fn(&A) -> R) -> R {
+        match self.pen(atomic) {
+            Some(pen) => pen.load(&self.object, Location::caller(), || load(atomic)),
+            None => load(atomic),
         }
     }
 
     /// Runs an operation and records what it did, and the value it left behind.
     #[inline]
     #[track_caller]
-    pub(super) fn write<R>(
+    pub(super) fn write<A: Recorded, R>(
         &self,
-        recorded: impl Fn() -> Result<i64, String>,
-        operate: impl FnOnce() -> (R, Did),
+        atomic: &A,
+        operate: impl FnOnce(&A) -> (R, Did),
     ) -> R {
-        let Some(pen) = self.pen(&recorded) else {
-            return operate().0;
+        let Some(pen) = self.pen(atomic) else {
+            return operate(atomic).0;
         };
-        let mut value = None;
+        let mut value = 0;
         let result = pen.watched(&self.object, Location::caller(), || {
-            let (result, did) = operate();
-            value = (did != Did::Read).then(&recorded);
-            (
-                result,
-                did.what(),
-                value
-                    .as_ref()
-                    .and_then(|value| value.as_ref().ok().copied()),
-            )
+            let (result, did) = operate(atomic);
+            if did != Did::Read {
+                value = atomic.recorded();
+            }
+            (result, did.what(), value)
         });
-        self.fits(value);
+        self.admit(value);
         result
     }
 
     /// The strand's pen, for a variable that has been born.
     #[inline]
     #[track_caller]
-    fn pen(&self, recorded: &impl Fn() -> Result<i64, String>) -> Option<Pen> {
+    fn pen(&self, atomic: &impl Recorded) -> Option<Pen> {
         let pen = record::pen()?;
         if self.state.load(Ordering::Acquire) == BORN {
             return Some(pen);
         }
-        self.birth(pen, recorded);
+        self.birth(pen, atomic);
         // The birth has used the room that the pen came with.
         record::pen()
     }
@@ -120,7 +97,7 @@ impl Track {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn birth(&self, pen: Pen, recorded: &impl Fn() -> Result<i64, String>) {
+    fn birth(&self, pen: Pen, atomic: &impl Recorded) {
         let mine =
             self.state
                 .compare_exchange(UNBORN, BEING_BORN, Ordering::Acquire, Ordering::Acquire);
@@ -133,27 +110,19 @@ impl Track {
             return;
         }
         pen.name(&self.object, record::untracked(|| names::number(self.name)));
-        let mut value = None;
-        if let Some(pen) = record::quiet_pen() {
-            pen.watched(&self.object, self.created, || {
-                let first = recorded();
-                let number = first.as_ref().ok().copied();
-                value = Some(first);
-                ((), What::Write, number)
-            });
-        }
+        let value = pen.born(&self.object, || atomic.recorded());
         self.state.store(BORN, Ordering::Release);
-        self.fits(value);
+        self.admit(value);
     }
 
+    /// # Panics
+    ///
+    /// Where the value cannot be recorded.
+    #[inline]
     #[track_caller]
-    fn fits(&self, value: Option<Result<i64, String>>) {
-        if let Some(Err(value)) = value {
-            panic!(
-                "`{}` became {value}: expected a value of i64, which is at most {}",
-                self.name,
-                i64::MAX
-            );
+    fn admit(&self, value: i128) {
+        if i64::try_from(value).is_err() {
+            refuse(self.name, value);
         }
     }
 }

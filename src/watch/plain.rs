@@ -1,18 +1,6 @@
 //! Nothing is recorded.
 
-/// What an operation did.
-pub(super) enum Did {
-    Read,
-    Write,
-    ReadWrite,
-    Add,
-    Sub,
-    And,
-    Or,
-    Xor,
-    Max,
-    Min,
-}
+use super::Did;
 
 /// Keeps nothing.
 pub(super) struct Track;
@@ -23,17 +11,13 @@ impl Track {
     }
 
     #[inline(always)]
-    pub(super) fn read<R>(&self, load: impl Fn() -> R, _: impl Fn() -> Result<i64, String>) -> R {
-        load()
+    pub(super) fn read<A, R>(&self, atomic: &A, load: impl Fn(&A) -> R) -> R {
+        load(atomic)
     }
 
     #[inline(always)]
-    pub(super) fn write<R>(
-        &self,
-        _: impl Fn() -> Result<i64, String>,
-        operate: impl FnOnce() -> (R, Did),
-    ) -> R {
-        operate().0
+    pub(super) fn write<A, R>(&self, atomic: &A, operate: impl FnOnce(&A) -> (R, Did)) -> R {
+        operate(atomic).0
     }
 }
 

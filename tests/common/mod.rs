@@ -101,6 +101,7 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
                 (weight[0] / 4, Op::Retire, variable),
                 (weight[0] / 8, Op::Retire, 50 + variable),
                 (weight[0] / 8, Op::Value, 1),
+                (weight[0] / 8, Op::Born, variable),
                 (weight[0] / 4, Op::Exit, 0),
             ]);
         }
@@ -322,7 +323,10 @@ impl Oracle {
 
     /// No step of a strand at all: names and values only.
     fn is_nothing(&self, i: usize) -> bool {
-        matches!(self.events[i].op, Op::Retire | Op::Value | Op::Exit)
+        matches!(
+            self.events[i].op,
+            Op::Retire | Op::Value | Op::Born | Op::Exit
+        )
     }
 
     /// The earlier event `i` orders before the later event `j`.

@@ -38,7 +38,7 @@ fn a_level_that_is_too_wide_is_narrowed_and_that_is_said() {
         "{} runs",
         outcome.runs
     );
-    let text = outcome.text(&VARIABLES);
+    let text = outcome.text(&*VARIABLES);
     assert!(
         text.contains("verdict:  holds in every consistent run that was explored\n"),
         "{text}"
@@ -79,7 +79,7 @@ fn an_event_that_comes_too_late_is_said_to_and_one_that_could_not_come_earlier_i
     let concurrent = [busy.as_slice(), &write(2, 1, 1)].concat();
     let outcome = explore("y == 0 || x > 50", limits, &VARIABLES, &concurrent).unwrap();
     assert!(outcome.late && outcome.holds());
-    assert!(outcome.text(&VARIABLES).contains(
+    assert!(outcome.text(&*VARIABLES).contains(
         "the first 11 runs: an event is concurrent with more events than are waited for"
     ));
     let joined = [busy.as_slice(), &[event(2, Op::Join, 1)], &write(2, 1, 1)].concat();
@@ -110,7 +110,7 @@ fn more_runs_than_a_number_can_say_are_called_so() {
     assert!(outcome.complete());
     // Only x and y are relevant: two independent chains of a hundred.
     assert_eq!((outcome.events, outcome.states), (200, 101 * 101));
-    let text = outcome.text(&VARIABLES);
+    let text = outcome.text(&*VARIABLES);
     assert!(
         text.contains("explored: 200 events and 10201 states, more than 10^38 runs\n"),
         "{text}"
@@ -141,7 +141,7 @@ fn a_counterexample_further_back_than_is_kept_says_so() {
     assert!(!run.as_observed && run.before > 0);
     assert!(
         outcome
-            .text(&VARIABLES)
+            .text(&*VARIABLES)
             .contains("in some consistent order")
     );
 }

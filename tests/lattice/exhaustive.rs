@@ -1,7 +1,7 @@
 //! The lattice against the enumeration of all runs.
 
 use crate::oracle::{Order, first_violation};
-use crate::traces::{VARIABLES, actions, build, explore};
+use crate::traces::{VARIABLES, XYZ, actions, build, explore};
 use aerodrome::lattice::property::{Atom, Comparison, Expression, Formula};
 use aerodrome::lattice::{Limits, Property};
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ fn formulas() -> impl Strategy<Value = Formula> {
 }
 
 fn names() -> Vec<String> {
-    VARIABLES.0.iter().map(|name| name.to_string()).collect()
+    XYZ.map(str::to_string).to_vec()
 }
 
 proptest! {

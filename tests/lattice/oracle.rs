@@ -37,7 +37,7 @@ fn writes(op: Op) -> bool {
 }
 
 impl Order {
-    /// Objects below `relevant.len()` are variables, relevant where it says so, and born by their first write.
+    /// Objects below `relevant.len()` are variables, relevant where it says so, and born by a birth or their first write.
     pub(crate) fn new(trace: &[Event], relevant: &[bool]) -> Order {
         // Numbers that are given again name different things: each occurrence gets its instance.
         let mut strands: HashMap<u32, u32> = HashMap::new();
@@ -50,6 +50,11 @@ impl Order {
             let value = match event.op {
                 Op::Value => {
                     values.insert(event.strand.0, event.value());
+                    continue;
+                }
+                Op::Born => {
+                    values.remove(&event.strand.0);
+                    born[event.target as usize] = true;
                     continue;
                 }
                 _ if writes(event.op) => values.remove(&event.strand.0),

@@ -1,11 +1,11 @@
 //! The paper's two examples, as traces.
 
-use crate::traces::{TestNames, event, explore, write};
+use crate::traces::{VARIABLES, event, explore, names, write};
 use aerodrome::lattice::{Limits, Outcome};
-use aerodrome::trace::{Event, Op};
+use aerodrome::trace::{Event, Op, Tables};
+use std::sync::LazyLock;
 
-const FLIGHT: TestNames = TestNames(&["landing", "approved", "radio"]);
-const XYZ: TestNames = TestNames(&["x", "y", "z"]);
+static FLIGHT: LazyLock<Tables> = LazyLock::new(|| names(&["landing", "approved", "radio"]));
 
 fn flight() -> Outcome {
     checked("start(landing) -> [approved, !radio)")
@@ -56,7 +56,13 @@ fn xyz() -> Outcome {
         write(1, y, 1).to_vec(),
     ]
     .concat();
-    explore("x > 0 -> [y == 0, y > z)", Limits::default(), &XYZ, &trace).unwrap()
+    explore(
+        "x > 0 -> [y == 0, y > z)",
+        Limits::default(),
+        &VARIABLES,
+        &trace,
+    )
+    .unwrap()
 }
 
 fn states(outcome: &Outcome, run: usize) -> Vec<Vec<i64>> {
@@ -123,7 +129,7 @@ violating run 2 of 2
      12  T1      landing = 1                     1         1      1
      15  T2      radio = 0                       1         1      0
 ";
-    assert_eq!(flight().text(&FLIGHT), expected);
+    assert_eq!(flight().text(&*FLIGHT), expected);
 }
 
 #[test]
@@ -153,14 +159,14 @@ digraph lattice {
         outcome
             .graph
             .unwrap()
-            .dot(&outcome.property, &outcome.variables, &FLIGHT),
+            .dot(&outcome.property, &outcome.variables, &*FLIGHT),
         expected
     );
 }
 
 #[test]
 fn landing_as_json_has_the_counts_and_the_runs() {
-    let json = flight().json(&FLIGHT);
+    let json = flight().json(&*FLIGHT);
     assert_eq!(json["holds"], false);
     assert_eq!(json["observed_holds"], true);
     assert_eq!(json["complete"], true);

@@ -1,8 +1,8 @@
 //! Properties that cannot be understood or decided: what is said, and where.
 
-use crate::traces::{TestNames, event, explore, write};
-use aerodrome::lattice::{Limits, Property};
-use aerodrome::trace::{Event, Op};
+use crate::traces::{VARIABLES, born, event, explore, name_object, names, write};
+use aerodrome::lattice::{Error, Lattice, Limits, Property};
+use aerodrome::trace::{Event, ObjectId, Op, Tables};
 
 #[track_caller]
 fn malformed(source: &str, expected: &str) {
@@ -166,12 +166,10 @@ fn names_may_be_paths_fields_or_anything_in_quotes() {
     );
 }
 
-const NAMES: TestNames = TestNames(&["x", "y", "z"]);
-
 #[track_caller]
 fn undecided(source: &str, trace: &[Event], expected: &str) {
     assert_eq!(
-        explore(source, Limits::default(), &NAMES, trace)
+        explore(source, Limits::default(), &VARIABLES, trace)
             .unwrap_err()
             .to_string(),
         expected
@@ -201,7 +199,7 @@ fn a_write_without_a_value_is_an_error() {
     undecided(
         "x > 0",
         &trace,
-        "event 3 writes `x`: expected its value before it, found none",
+        "event 3 writes `x`: expected its value before it, found none\n  = only integers of i64 and truth values are recorded",
     );
 }
 
@@ -218,7 +216,7 @@ fn arithmetic_outside_i64_is_an_error_with_the_state() {
 
 #[test]
 fn two_living_variables_of_one_name_are_an_error() {
-    let names = TestNames(&["x", "x"]);
+    let names = names(&["x", "x"]);
     let trace = [write(0, 0, 1), write(0, 1, 1)].concat();
     let error = explore("x > 0", Limits::default(), &names, &trace).unwrap_err();
     assert_eq!(
@@ -229,7 +227,7 @@ fn two_living_variables_of_one_name_are_an_error() {
 
 #[test]
 fn a_variable_that_is_made_again_continues_the_former_one() {
-    let names = TestNames(&["x", "x"]);
+    let names = names(&["x", "x"]);
     let retire = [event(0, Op::Retire, 0)];
     let trace = [
         &write(0, 0, 1),
@@ -258,7 +256,7 @@ fn a_property_that_is_false_from_the_start_is_broken_in_every_run() {
         write(2, 1, 1),
     ]
     .concat();
-    let outcome = explore("x + y > 0", Limits::default(), &NAMES, &trace).unwrap();
+    let outcome = explore("x + y > 0", Limits::default(), &VARIABLES, &trace).unwrap();
     assert_eq!(
         (outcome.runs, outcome.violating, outcome.observed_broken),
         (2, 2, true)
@@ -276,5 +274,95 @@ violating run 1 of 2
 
 The other violating runs are not shown.
 ";
-    assert_eq!(outcome.text(&NAMES), expected);
+    assert_eq!(outcome.text(&*VARIABLES), expected);
+}
+
+#[test]
+fn a_birth_is_the_initial_value_and_orders_nothing() {
+    let trace = [
+        born(0, 0, 7),
+        born(1, 1, 0),
+        write(1, 1, 1),
+        // After the other's write: still no event, and no order between the two strands.
+        born(1, 2, 3),
+        write(0, 2, 4),
+    ]
+    .concat();
+    let outcome = explore("x == 7", Limits::default(), &VARIABLES, &trace).unwrap();
+    assert_eq!((&outcome.initial[..], outcome.events), (&[7][..], 0));
+    let outcome = explore("y == 1 || z == 3", Limits::default(), &VARIABLES, &trace).unwrap();
+    assert_eq!(outcome.initial, [0, 3]);
+    assert_eq!((outcome.events, outcome.runs, outcome.violating), (2, 2, 1));
+}
+
+#[test]
+fn a_birth_in_the_place_of_another_comes_after_all_that_was_done_to_it() {
+    let names = names(&["x", "x", "y"]);
+    let trace = [
+        &born(0, 0, 0)[..],
+        &born(0, 2, 0),
+        &write(1, 0, 1),
+        &[event(2, Op::Retire, 0)],
+        // By a strand that knows nothing of the write.
+        &born(2, 1, 2),
+    ]
+    .concat();
+    let outcome = explore("x <= 2", Limits::default(), &names, &trace).unwrap();
+    assert_eq!((outcome.events, outcome.runs), (2, 1));
+}
+
+#[test]
+fn an_object_that_gets_another_name_is_another_variable() {
+    let mut tables = names(&["x"]);
+    let property = "x == 1 && y < 3".parse().unwrap();
+    let mut lattice = Lattice::new(property, Limits::default());
+    let mut position = 0;
+    let mut feed = |tables: &Tables, events: &[[Event; 2]]| {
+        for event in events.as_flattened() {
+            position += 1;
+            lattice.step(event, position, tables).unwrap();
+        }
+    };
+    feed(&tables, &[born(0, 0, 1)]);
+    name_object(&mut tables, ObjectId(0), "y");
+    feed(&tables, &[born(0, 0, 1), born(0, 0, 1), write(0, 0, 2)]);
+    let outcome = lattice.finish().unwrap();
+    assert_eq!((&outcome.initial[..], outcome.events), (&[1, 1][..], 1));
+    assert!(outcome.holds());
+}
+
+#[test]
+fn what_others_have_is_borrowed_until_the_trace_has_its_own() {
+    let [theirs, another, own] = [ObjectId(0), ObjectId(1), ObjectId(2)];
+    let names = names(&["x", "x", "x"]);
+    let lattice = || Lattice::new("x == 5".parse().unwrap(), Limits::default());
+
+    let mut lent = lattice();
+    lent.borrow(theirs, Some(5), &names);
+    assert!(lent.finish().unwrap().holds());
+
+    let mut contested = lattice();
+    contested.borrow(theirs, Some(5), &names);
+    contested.borrow(another, Some(5), &names);
+    assert!(matches!(contested.finish(), Err(Error::Ambiguous { .. })));
+
+    let mut replaced = lattice();
+    replaced.borrow(theirs, Some(4), &names);
+    replaced.borrow(another, Some(4), &names);
+    replaced.born(own, Some(5), &names).unwrap();
+    replaced.borrow(another, Some(4), &names);
+    assert!(replaced.finish().unwrap().holds());
+
+    let mut adopted = lattice();
+    adopted.borrow(theirs, Some(4), &names);
+    adopted.adopt(another, Some(5), &names).unwrap();
+    adopted.adopt(another, Some(6), &names).unwrap();
+    assert_eq!(adopted.finish().unwrap().initial, [5]);
+
+    let mut gone = lattice();
+    gone.borrow(theirs, Some(4), &names);
+    gone.step(&event(0, Op::Retire, theirs.0), 1, &names)
+        .unwrap();
+    gone.borrow(another, Some(5), &names);
+    assert!(gone.finish().unwrap().holds());
 }

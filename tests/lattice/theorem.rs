@@ -17,6 +17,9 @@ fn messages(trace: &[Event]) -> Vec<Message> {
         if event.op == Op::Value {
             value[event.strand.0 as usize] = event.value();
         }
+        if event.op == Op::Born {
+            born[variable] = true;
+        }
         let writes = matches!(event.op, Op::Write | Op::ReadWrite | Op::Update(_)) && variable < 3;
         if writes && !std::mem::replace(&mut born[variable], true) {
             continue;
@@ -80,7 +83,7 @@ proptest! {
         }
         let mut fed = Lattice::new("x <= y + 1 -> [z == 0, start(y > z))".parse().unwrap(), limits);
         for (event, position) in trace.iter().zip(1..) {
-            fed.step(event, position, &VARIABLES).unwrap();
+            fed.step(event, position, &*VARIABLES).unwrap();
         }
         prop_assert_eq!(shuffled.finish().unwrap(), fed.finish().unwrap());
     }

@@ -3,41 +3,29 @@
 use aerodrome::lattice::{Error, Lattice, Limits, Outcome};
 use aerodrome::trace::*;
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
-/// Strands are `T0`, `T1`; the first objects have the names given.
-pub(crate) struct TestNames(pub(crate) &'static [&'static str]);
-
-impl Names for TestNames {
-    fn strand(&self, id: StrandId) -> StrandInfo {
-        StrandInfo {
-            name: format!("T{}", id.0),
-        }
+/// Strands are `T0`, `T1` and so on; the first objects have the names given.
+pub(crate) fn names(variables: &[&str]) -> Tables {
+    let mut tables = Tables::new();
+    for id in 0..STRANDS {
+        let name = format!("T{id}");
+        tables.define_strand(StrandId(id), &StrandInfo { name });
     }
-
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        let name = self.0.get(id.0 as usize).map(|name| name.to_string());
-        ObjectInfo {
-            kind: ObjectKind::Variable,
-            name,
-            type_name: None,
-            created: SiteId::NONE,
-        }
+    for (id, name) in (0..).map(ObjectId).zip(variables) {
+        name_object(&mut tables, id, name);
     }
+    tables
+}
 
-    fn kind(&self, _: ObjectId) -> ObjectKind {
-        ObjectKind::Variable
-    }
-
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        (id != SiteId::NONE).then(|| SiteInfo::Label(format!("line {}", id.0)))
-    }
-
-    fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo {
-            name: String::new(),
-            site: SiteId::NONE,
-        }
-    }
+pub(crate) fn name_object(tables: &mut Tables, id: ObjectId, name: &str) {
+    let info = ObjectInfo {
+        kind: ObjectKind::Variable,
+        name: Some(name.to_string()),
+        type_name: None,
+        created: SiteId::NONE,
+    };
+    tables.define_object(id, &info);
 }
 
 pub(crate) fn event(strand: u32, op: Op, target: u32) -> Event {
@@ -51,9 +39,18 @@ pub(crate) fn event(strand: u32, op: Op, target: u32) -> Event {
 
 /// A write with its value.
 pub(crate) fn write(strand: u32, object: u32, value: i64) -> [Event; 2] {
+    valued(strand, Op::Write, object, value)
+}
+
+/// A birth with its value.
+pub(crate) fn born(strand: u32, object: u32, value: i64) -> [Event; 2] {
+    valued(strand, Op::Born, object, value)
+}
+
+fn valued(strand: u32, op: Op, object: u32, value: i64) -> [Event; 2] {
     [
         Event::of_value(StrandId(strand), value),
-        event(strand, Op::Write, object),
+        event(strand, op, object),
     ]
 }
 
@@ -61,7 +58,7 @@ pub(crate) fn write(strand: u32, object: u32, value: i64) -> [Event; 2] {
 pub(crate) fn explore(
     property: &str,
     limits: Limits,
-    names: &TestNames,
+    names: &Tables,
     trace: &[Event],
 ) -> Result<Outcome, Error> {
     let mut lattice = Lattice::new(property.parse()?, limits);
@@ -72,7 +69,12 @@ pub(crate) fn explore(
 }
 
 /// The names of the first three objects of a random trace.
-pub(crate) const VARIABLES: TestNames = TestNames(&["x", "y", "z"]);
+pub(crate) const XYZ: [&str; 3] = ["x", "y", "z"];
+
+pub(crate) static VARIABLES: LazyLock<Tables> = LazyLock::new(|| names(&XYZ));
+
+/// As many as any of the tests has.
+const STRANDS: u32 = 200;
 
 const PLAIN: u32 = 3;
 const LOCK: u32 = 4;
@@ -112,9 +114,9 @@ pub(crate) fn actions(length: usize) -> impl Strategy<Value = Vec<(u32, Action)>
     prop::collection::vec((0..4_u32, action), 0..length)
 }
 
-/// The trace, after the births of the three variables (as 0), with at most `writes` writes of them.
+/// The trace, after the births of the three variables (as 0, the last two by a first write), with at most `writes` writes of them.
 pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
-    let mut trace: Vec<Event> = (0..3).flat_map(|variable| write(0, variable, 0)).collect();
+    let mut trace = [born(0, 0, 0), write(0, 1, 0), write(0, 2, 0)].concat();
     let mut written = 0;
     let mut exclusive = None;
     let mut shared: Vec<u32> = Vec::new();
@@ -137,10 +139,7 @@ pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
             } if written < writes => {
                 let op = [Op::Write, Op::ReadWrite, Op::Update(Update::Add)][how as usize - 2];
                 written += 1;
-                trace.extend([
-                    Event::of_value(StrandId(strand), value),
-                    event(strand, op, variable),
-                ]);
+                trace.extend(valued(strand, op, variable, value));
             }
             Action::Access { .. } => {}
             Action::Plain { how } => {

@@ -46,7 +46,7 @@ impl Replay {
             self.strands.insert(strand, (0, 0));
         }
         match event.op {
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
+            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value | Op::Born => {}
             Op::Exit => self.ended(strand)?,
             Op::Join => self.ended(event.target)?,
             Op::Retire => {

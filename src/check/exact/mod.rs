@@ -393,7 +393,7 @@ impl Exact {
             }
             Op::Retire => self.retire(event.target),
             Op::Exit => self.graph.exit(event.strand),
-            Op::Split | Op::Restart | Op::Value => {}
+            Op::Split | Op::Restart | Op::Value | Op::Born => {}
             Op::Begin | Op::End | Op::Read | Op::Write | Op::Acquire | Op::Release => {
                 unreachable!("handled by the caller")
             }

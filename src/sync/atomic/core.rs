@@ -4,7 +4,8 @@ use std::panic::Location;
 
 use crate::record::clock::Clock;
 use crate::record::code::TypeName;
-use crate::record::{self, Attempt, Object, What};
+use crate::record::value::Recorded;
+use crate::record::{self, Attempt, Object, Pen, What};
 
 /// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its value would cost as much again.
 #[repr(align(64))]
@@ -13,7 +14,7 @@ pub(crate) struct Core<A> {
     pub(super) inner: A,
 }
 
-impl<A> Core<A> {
+impl<A: Recorded> Core<A> {
     #[track_caller]
     pub(super) const fn new(inner: A, type_name: TypeName) -> Self {
         Self {
@@ -37,10 +38,27 @@ impl<A> Core<A> {
     #[track_caller]
     pub(super) fn operate<R>(&self, what: What, operation: impl FnOnce(&A) -> R) -> R {
         match record::pen() {
-            Some(pen) => pen.atomic(&self.object, Location::caller(), || {
-                (operation(&self.inner), what)
-            }),
+            Some(pen) => self.change(pen, |inner| (operation(inner), Attempt::Did(what))),
             None => operation(&self.inner),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn change<R>(&self, pen: Pen, operation: impl FnOnce(&A) -> (R, Attempt)) -> R {
+        pen.change(
+            &self.object,
+            Location::caller(),
+            || self.inner.recorded(),
+            || operation(&self.inner),
+        )
+    }
+
+    /// Gives it a name, by which properties know it as well.
+    #[track_caller]
+    pub(super) fn name(&self, number: u32) {
+        if let Some(pen) = record::quiet_pen() {
+            pen.name_watched(&self.object, number, || self.inner.recorded());
         }
     }
 
@@ -49,11 +67,9 @@ impl<A> Core<A> {
     #[track_caller]
     pub(super) fn exchange<R>(&self, operation: impl FnOnce(&A) -> Result<R, R>) -> Result<R, R> {
         match record::pen() {
-            Some(pen) => pen.attempt(&self.object, Location::caller(), || {
-                match operation(&self.inner) {
-                    Ok(value) => (Ok(value), Attempt::Did(What::ReadWrite)),
-                    Err(value) => (Err(value), Attempt::Failed),
-                }
+            Some(pen) => self.change(pen, |inner| match operation(inner) {
+                Ok(value) => (Ok(value), Attempt::Did(What::ReadWrite)),
+                Err(value) => (Err(value), Attempt::Failed),
             }),
             None => operation(&self.inner),
         }
@@ -98,8 +114,8 @@ impl<A> Core<A> {
                 return Err(seen);
             };
             let round = match pen {
-                Some(pen) => pen.attempt(&self.object, Location::caller(), || {
-                    let round = exchange(&self.inner, seen, next);
+                Some(pen) => self.change(pen, |inner| {
+                    let round = exchange(inner, seen, next);
                     (round, last(round))
                 }),
                 None => exchange(&self.inner, seen, next),

@@ -6,6 +6,8 @@
 //!
 //! A load of a value that this strand has already read in this transaction costs a few nanoseconds and no shared write.
 //!
+//! An atomic with a [name](crate::name()) is a variable of [properties](crate::watch#named-atomics).
+//!
 //! What is [left out](super#left-out) is listed with the module above.
 
 #[cfg(feature = "check")]

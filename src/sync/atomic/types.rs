@@ -160,8 +160,9 @@ macro_rules! common {
         impl $($generics)* crate::name::Tracked for $Atomic {}
 
         impl $($generics)* crate::name::Sealed for $Atomic {
+            #[track_caller]
             fn record_name(&self, number: u32) {
-                crate::name::record(&self.0.object, number);
+                self.0.name(number);
             }
         }
     };

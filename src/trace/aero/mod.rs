@@ -19,7 +19,7 @@
 //!
 //! | low bits | record |
 //! |---|---|
-//! | 0 to 29 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
+//! | 0 to 30 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
 //! | 62 | an event in two words: its operation (6 bits) and its strand (the high 32 bits), then target and site (32 bits each) |
 //! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
 //!
@@ -78,7 +78,7 @@ const DEFINE_BLOCK: u64 = 4;
 const NO_NAME: u16 = u16::MAX;
 
 /// An operation's code is its index.
-const OPS: [Op; 30] = [
+const OPS: [Op; 31] = [
     Op::Read,
     Op::Write,
     Op::ReadWrite,
@@ -109,6 +109,7 @@ const OPS: [Op; 30] = [
     Op::Update(Update::Min),
     Op::Update(Update::Send),
     Op::Exit,
+    Op::Born,
 ];
 
 /// An object kind's code is its index.
@@ -152,7 +153,8 @@ const fn class(op: Op) -> Class {
         | Op::Await
         | Op::Send
         | Op::Recv
-        | Op::Retire => Class::Object,
+        | Op::Retire
+        | Op::Born => Class::Object,
     }
 }
 

@@ -116,6 +116,14 @@ impl<W: Write> AeroWriter<W> {
         self.definition(super::DEFINE_OBJECT, kind, number, &body)
     }
 
+    /// Describes an object anew that the file knows already: it has got a name.
+    pub fn name_object(&mut self, id: ObjectId, names: &dyn Names) -> io::Result<()> {
+        if self.objects.get(id.0).is_some() {
+            self.object_from(id, names)?;
+        }
+        Ok(())
+    }
+
     /// Describes a site, once: a second definition of the same code changes nothing.
     pub fn define_site(&mut self, id: SiteId, info: &SiteInfo) -> io::Result<()> {
         if id == SiteId::NONE || self.sites.get(id.0).is_some() {

@@ -31,7 +31,8 @@
 //! | `send recv` | send, receive | message (a variable's name) |
 //! | `retire retire.lock` | retirement | variable, lock |
 //! | `split restart quit` | split, restart, exit | none |
-//! | `val` | the value that the next write stores | a number |
+//! | `val` | the value that the next write stores, or the next birth finds | a number |
+//! | `born` | birth | variable |
 //!
 //! What RAPID does, and is done here:
 //! - Fields are cut at `|` and there are exactly three; nothing is trimmed, so a blank belongs to the name beside it. Operations are in lower case.

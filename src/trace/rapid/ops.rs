@@ -52,6 +52,7 @@ pub(super) fn parse(name: &[u8]) -> Option<(Op, Argument)> {
         b"restart" => (Op::Restart, Nothing),
         b"quit" => (Op::Exit, Nothing),
         b"val" => (Op::Value, Number),
+        b"born" => (Op::Born, Variable),
         _ => {
             let (_, update) = UPDATES.iter().find(|(known, _)| known.as_bytes() == name)?;
             (Op::Update(*update), Variable)
@@ -94,6 +95,7 @@ pub fn name(op: Op) -> &'static str {
         Op::Restart => "restart",
         Op::Exit => "quit",
         Op::Value => "val",
+        Op::Born => "born",
         Op::Update(update) => {
             let known = UPDATES.iter().find(|(_, kind)| *kind == update);
             known.map_or("upd", |(name, _)| name)
@@ -103,7 +105,7 @@ pub fn name(op: Op) -> &'static str {
 
 /// All names, for the error that says what was expected.
 pub(super) const KNOWN: &str = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor \
-     upd.max upd.min upd.send signal await send recv retire retire.lock split restart quit val";
+     upd.max upd.min upd.send signal await send recv retire retire.lock split restart quit val born";
 
 /// The same for CSV.
 pub(super) const KNOWN_CSV: &str =
