@@ -122,43 +122,89 @@ const PATIENCE: Duration = Duration::from_micros(100);
 /// Where an object's records are.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The ticket of its next record; [`UNDEFINED`] while there is no such object.
-    next: u64,
-    /// How many of its records were not one of several holders'.
-    alone: u32,
+    /// How many it had: the ticket of its next one; [`UNDEFINED`] while there is no such object.
+    all: u64,
+    /// How many of these were not one of several holders': the ticket of the next one that is; or [`UNDEFINED`].
+    alone: u64,
 }
 
 const UNDEFINED: u64 = u64::MAX;
 
 impl Place {
     const NOWHERE: Place = Place {
-        next: UNDEFINED,
-        alone: 0,
+        all: UNDEFINED,
+        alone: UNDEFINED,
     };
 
+    /// After the first so many records.
+    const fn after(all: u64) -> Place {
+        Place { all, alone: all }
+    }
+
     /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock come in any order.
-    #[inline]
-    fn awaits(&self, record: &Record) -> bool {
-        if record.what().is_shared() {
-            self.alone == record.ticket && self.next != UNDEFINED
-        } else {
-            self.next == u64::from(record.ticket)
-        }
+    #[inline(always)]
+    fn awaits(&self, ticket: u32, is_shared: bool) -> bool {
+        let next = if is_shared { self.alone } else { self.all };
+        next == u64::from(ticket)
     }
 
-    #[inline]
-    fn step(&mut self, record: &Record) {
-        self.next = u64::from((self.next as u32).wrapping_add(1));
-        if !record.what().is_shared() {
-            self.alone = self.alone.wrapping_add(1);
-        }
+    #[inline(always)]
+    fn step(&mut self, is_shared: bool) {
+        self.all = u64::from((self.all as u32).wrapping_add(1));
+        self.alone = u64::from((self.alone as u32).wrapping_add(u32::from(!is_shared)));
     }
 
-    fn step_back(&mut self, record: &Record) {
-        self.next = u64::from((self.next as u32).wrapping_sub(1));
-        if !record.what().is_shared() {
-            self.alone = self.alone.wrapping_sub(1);
+    fn step_back(&mut self, is_shared: bool) {
+        self.all = u64::from((self.all as u32).wrapping_sub(1));
+        self.alone = u64::from((self.alone as u32).wrapping_sub(u32::from(!is_shared)));
+    }
+}
+
+/// What is to be known of a record on the way: whether it is plain, then how many events it stands for; whether it has a ticket; whether
+/// it is one of several holders'.
+#[derive(Clone, Copy)]
+struct Traits(u8);
+
+impl Traits {
+    const TICKET: u8 = 1 << 6;
+    const SHARED: u8 = 1 << 7;
+
+    const ALL: [Traits; 128] = {
+        let mut all = [Traits(0); 128];
+        let mut at = 0;
+        while at < What::PLAIN.len() {
+            let what = What::PLAIN[at];
+            let ticket = if what.has_ticket() { Self::TICKET } else { 0 };
+            let shared = if what.is_shared() { Self::SHARED } else { 0 };
+            all[what as usize] = Traits(steps(what).len() as u8 | ticket | shared);
+            at += 1;
         }
+        all
+    };
+
+    #[inline(always)]
+    fn of(record: &Record) -> Traits {
+        Self::ALL[record.what() as usize % Self::ALL.len()]
+    }
+
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        self.0 != 0
+    }
+
+    #[inline(always)]
+    fn has_ticket(self) -> bool {
+        self.0 & Self::TICKET != 0
+    }
+
+    #[inline(always)]
+    fn is_shared(self) -> bool {
+        self.0 & Self::SHARED != 0
+    }
+
+    #[inline(always)]
+    fn events(self) -> u64 {
+        u64::from(self.0 & !(Self::TICKET | Self::SHARED))
     }
 }
 
@@ -391,9 +437,10 @@ impl Merge {
                         Err(Apart::Unfit) => {}
                     }
                 }
+                let traits = Traits::of(&record);
                 let is_ready = self.is_ready(&record);
                 if !is_ready && record.what() != What::Retire {
-                    waits = (EVENTS[record.what() as usize] != 0).then_some(record);
+                    waits = traits.is_plain().then_some(record);
                     break 'chunks;
                 }
                 if record.begins() {
@@ -407,13 +454,12 @@ impl Merge {
                     continue;
                 }
                 (at, left) = (at + 1, left - 1);
-                let number = EVENTS[record.what() as usize];
-                if number != 0 {
-                    if record.what().has_ticket() {
-                        self.place(record.target).step(&record);
+                if traits.is_plain() {
+                    if traits.has_ticket() {
+                        self.place(record.target).step(traits.is_shared());
                     }
                     if !self.is_watched && sink.is_quiet() {
-                        sink.skip(u64::from(number), 0);
+                        sink.skip(traits.events(), 0);
                     } else {
                         self.emit(StrandId(id), &record, sink);
                     }
@@ -447,7 +493,7 @@ impl Merge {
     }
 
     /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
-    #[inline]
+    #[inline(never)]
     fn take_whole(
         &mut self,
         at: u32,
@@ -468,22 +514,24 @@ impl Merge {
                     block: record.target,
                 });
             }
-            let number = EVENTS[record.what() as usize];
-            if number == 0 || index - at > WHOLE {
+            let traits = Traits::of(&record);
+            if !traits.is_plain() || index - at > WHOLE {
                 break Apart::Unfit;
             }
-            if record.what().has_ticket() {
+            if traits.has_ticket() {
                 match self.places.get_mut(record.target as usize) {
-                    Some(place) if place.awaits(&record) => place.step(&record),
+                    Some(place) if place.awaits(record.ticket, traits.is_shared()) => {
+                        place.step(traits.is_shared());
+                    }
                     _ => break Apart::Waits(record, index > at),
                 }
             }
-            events += u64::from(number);
+            events += traits.events();
             index += 1;
         };
         for taken in (at..index).map(record) {
             if taken.what().has_ticket() {
-                self.places[taken.target as usize].step_back(&taken);
+                self.places[taken.target as usize].step_back(taken.what().is_shared());
             }
         }
         Err(apart)
@@ -530,8 +578,8 @@ impl Merge {
                 .get(record.target as usize)
                 .is_none_or(|life| life.exited),
             Watched => self.watched == record.ticket,
-            Define | Send => self.place(record.target).next == UNDEFINED,
-            Name => self.place(record.target).next != UNDEFINED,
+            Define | Send => self.place(record.target).all == UNDEFINED,
+            Name => self.place(record.target).all != UNDEFINED,
             _ => awaits(&self.places, record),
         }
     }
@@ -604,7 +652,7 @@ impl Merge {
                         created: site,
                     },
                 );
-                *self.place(target) = Place { next: 0, alone: 0 };
+                *self.place(target) = Place::after(0);
                 self.retire_late(strand, target, sink);
             }
             Name => sink.name(target, site),
@@ -623,7 +671,7 @@ impl Merge {
                     site: SiteId(site),
                     op: Op::Send,
                 });
-                *self.place(target) = Place { next: 1, alone: 1 };
+                *self.place(target) = Place::after(1);
             }
             Recv => {
                 event(Op::Recv, site);
@@ -647,7 +695,7 @@ impl Merge {
     fn retire_late(&mut self, strand: StrandId, object: u32, sink: &mut impl Sink) {
         if !self.retiring.is_empty()
             && let Some(&ticket) = self.retiring.get(&object)
-            && self.place(object).next == u64::from(ticket)
+            && self.place(object).all == u64::from(ticket)
         {
             self.retiring.remove(&object);
             sink.event(Event {
@@ -681,7 +729,7 @@ impl Merge {
 fn awaits(places: &[Place], record: &Record) -> bool {
     places
         .get(record.target as usize)
-        .is_some_and(|place| place.awaits(record))
+        .is_some_and(|place| place.awaits(record.ticket, record.what().is_shared()))
 }
 
 /// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.
@@ -740,15 +788,3 @@ const fn steps(what: What) -> &'static [(Op, bool)] {
         _ => &[],
     }
 }
-
-/// By record: how many events it stands for, if it is plain.
-const EVENTS: [u8; 256] = {
-    let mut events = [0; 256];
-    let mut at = 0;
-    while at < What::PLAIN.len() {
-        let what = What::PLAIN[at];
-        events[what as usize] = steps(what).len() as u8;
-        at += 1;
-    }
-    events
-};

@@ -254,8 +254,7 @@ impl What {
     ];
 
     /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.
-    #[inline]
-    pub(crate) fn is_shared(self) -> bool {
+    pub(crate) const fn is_shared(self) -> bool {
         !GUARDS_MOVE
             && matches!(
                 self,
@@ -270,7 +269,7 @@ impl What {
 
     /// Whether it has its place among the records of its object by a ticket.
     #[inline]
-    pub(crate) fn has_ticket(self) -> bool {
+    pub(crate) const fn has_ticket(self) -> bool {
         self as u8 >= What::Acquire as u8
     }
 }
