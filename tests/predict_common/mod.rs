@@ -100,7 +100,11 @@ impl Names for Plain {
 
 /// Runs analyses over a trace. Strands and objects in the outcome have the trace's numbers.
 pub(crate) fn predict(trace: &[Event], kinds: &[AnalysisKind]) -> Outcome {
-    let mut predictor = Predictor::new(kinds);
+    predict_by(Predictor::new(kinds), trace)
+}
+
+/// The same with a predictor that has analyses already.
+pub(crate) fn predict_by(mut predictor: Predictor, trace: &[Event]) -> Outcome {
     for (&event, position) in trace.iter().zip(1..) {
         predictor.step(event, position, &Plain);
     }
