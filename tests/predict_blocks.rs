@@ -49,18 +49,6 @@ const SHAPES: [Shape; 4] = [
     },
 ];
 
-/// Runs a test on random traces, and shrinks the first one that fails.
-fn on_random_traces(count: u64, shapes: &[Shape], test: impl Fn(&[Event]) -> Result<(), String>) {
-    for seed in 0..traces(count) {
-        let shape = shapes[seed as usize % shapes.len()];
-        let trace = random_trace(&mut Random(seed), shape);
-        if test(&trace).is_err() {
-            let trace = shrink(trace, |smaller| test(smaller).is_err());
-            panic!("seed {seed}\n{}{}", show(&trace), test(&trace).unwrap_err());
-        }
-    }
-}
-
 /// The variable, the strands and what comes between, of sandwiches.
 fn kinds(
     trace: &[Event],
@@ -68,12 +56,9 @@ fn kinds(
 ) -> BTreeSet<(u32, u32, u32, Op)> {
     let at = |position: u64| trace[position as usize - 1];
     let kind = |[e1, f, _]: Triple| {
-        let op = if at(f).op == Op::ReadWrite {
-            Op::Write
-        } else {
-            at(f).op
-        };
-        (at(f).target, at(e1).strand.0, at(f).strand.0, op)
+        let (mine, theirs) = (at(e1), at(f));
+        let class = class(theirs.op);
+        (theirs.target, mine.strand.0, theirs.strand.0, class)
     };
     triples.into_iter().map(kind).collect()
 }
