@@ -302,6 +302,20 @@ pub fn is_access(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write | Op::ReadWrite | Op::Update(_))
 }
 
+/// Takes, gives back or converts a lock.
+#[inline]
+fn changes_lock(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
+    )
+}
+
 /// The access that an event makes.
 pub fn access(event: Event, position: u64) -> Access {
     let object = match event.op {

@@ -164,13 +164,7 @@ fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
 
 /// One variable (theorem 3): an access of one transaction between two of another, in conflict with both.
 pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
-    let mut variables: Vec<_> = kept
-        .variables
-        .iter()
-        .filter(|(_, shared)| shared.contended())
-        .collect();
-    variables.sort_unstable_by_key(|(object, _)| **object);
-    for (&object, shared) in variables {
+    for (object, shared) in kept.contended() {
         let mut gaps: Vec<_> = shared.gaps.iter().collect();
         gaps.sort_unstable_by_key(|(_, (early, late))| (early.position, late.position));
         let mut points: Vec<_> = shared.points.iter().collect();
@@ -286,11 +280,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
         for (at, summary) in kept.summaries.iter().enumerate() {
             let mut contended = false;
             for (index, &(op, variable)) in summary.shape.accesses.iter().enumerate() {
-                if kept
-                    .variables
-                    .get(&variable)
-                    .is_some_and(|shared| shared.contended())
-                {
+                if kept.is_contended(variable) {
                     nodes.entry(variable).or_default().push(Candidate {
                         node: (at, index),
                         op,

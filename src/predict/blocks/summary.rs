@@ -365,7 +365,7 @@ impl Shared {
     }
 
     /// Can an access of it matter to anybody else?
-    pub(super) fn contended(&self) -> bool {
+    fn contended(&self) -> bool {
         self.escaped && self.changed
     }
 }
@@ -403,6 +403,22 @@ impl Summaries {
             papers,
             ..Summaries::default()
         }
+    }
+
+    /// Can accesses of the variable matter to another strand?
+    pub(super) fn is_contended(&self, variable: ObjectId) -> bool {
+        self.variables.get(&variable).is_some_and(Shared::contended)
+    }
+
+    /// The variables of which that is so, in the order of their numbers.
+    pub(super) fn contended(&self) -> Vec<(ObjectId, &Shared)> {
+        let all = self.variables.iter();
+        let mut contended: Vec<(ObjectId, &Shared)> = all
+            .filter(|(_, shared)| shared.contended())
+            .map(|(&object, shared)| (object, shared))
+            .collect();
+        contended.sort_unstable_by_key(|&(object, _)| object);
+        contended
     }
 
     fn strand(&mut self, strand: StrandId) -> &mut Strand {
@@ -765,27 +781,19 @@ impl Open {
 
     /// A lock is released, or its transaction ends.
     fn leave(&mut self, held: &Held, now: u32) {
-        if held.exclusive.is_some() {
+        let mut section = |shared, from| {
             let hold = Hold {
                 lock: held.lock,
-                shared: false,
+                shared,
             };
-            self.sections.push(Section {
-                hold,
-                from: held.exclusive_since,
-                to: now,
-            });
+            let to = now;
+            self.sections.push(Section { hold, from, to });
+        };
+        if held.exclusive.is_some() {
+            section(false, held.exclusive_since);
         }
         if held.exclusive.is_none() || held.since != held.exclusive_since {
-            let hold = Hold {
-                lock: held.lock,
-                shared: true,
-            };
-            self.sections.push(Section {
-                hold,
-                from: held.since,
-                to: now,
-            });
+            section(true, held.since);
         }
         if self.sections.len() > self.compact {
             self.thin();

@@ -43,6 +43,15 @@ struct Sort {
     period: Period,
 }
 
+/// The first access of a sort.
+#[derive(Debug)]
+struct Seen {
+    sort: Sort,
+    event: Event,
+    position: u64,
+    transaction: Option<Transaction>,
+}
+
 #[derive(Debug)]
 struct Variable {
     owner: StrandId,
@@ -59,8 +68,8 @@ struct Variable {
     read_sets: Vec<Vec<Hold>>,
     read_periods: Vec<Period>,
     write_periods: Vec<Period>,
-    /// Every sort of access in the order in which they came, with the first of it.
-    sorts: Vec<(Sort, (Event, u64, Option<Transaction>))>,
+    /// Every sort of access, in the order in which they came.
+    sorts: Vec<Seen>,
     numbers: Map<Sort, u32>,
     /// The answers for the variable and, as far as somebody asked, for each sort, until another sort of access comes.
     racy: Option<bool>,
@@ -149,11 +158,11 @@ impl Races {
             }
             if let Some((a, b)) = variable.pair(now) {
                 let step = |number: usize| {
-                    let (sort, (event, position, transaction)) = &variable.sorts[number];
+                    let seen = &variable.sorts[number];
                     Step {
-                        access: access(*event, *position),
-                        transaction: transaction.clone(),
-                        held: now.locks.held(sort.state).to_vec(),
+                        access: access(seen.event, seen.position),
+                        transaction: seen.transaction.clone(),
+                        held: now.locks.held(seen.sort.state).to_vec(),
                     }
                 };
                 races.push(Race {
@@ -229,7 +238,12 @@ impl Variable {
     fn add(&mut self, sort: Sort, (event, position): (Event, u64), now: &Context) -> u32 {
         let number = self.sorts.len() as u32;
         let transaction = now.transaction(event.strand).cloned();
-        self.sorts.push((sort, (event, position, transaction)));
+        self.sorts.push(Seen {
+            sort,
+            event,
+            position,
+            transaction,
+        });
         self.numbers.insert(sort, number);
         let held = now.locks.held(sort.state);
         self.racy = None;
@@ -293,7 +307,7 @@ impl Variable {
 
     /// Does nothing keep accesses of these sorts apart?
     fn race(&self, a: usize, b: usize, now: &Context) -> bool {
-        let (a, b) = (&self.sorts[a].0, &self.sorts[b].0);
+        let (a, b) = (&self.sorts[a].sort, &self.sorts[b].sort);
         conflict(a.op, b.op)
             && now.order.parallel(a.period, b.period)
             && now.locks.disjoint(a.state, b.state)
