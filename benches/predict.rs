@@ -36,6 +36,30 @@ struct Shape {
     events: usize,
 }
 
+fn tsp(events: usize) -> Shape {
+    Shape {
+        threads: 20,
+        variables: 1_510,
+        locks: 2,
+        transactions: 106,
+        depth: 2,
+        locking: 10,
+        events,
+    }
+}
+
+fn elevator(events: usize) -> Shape {
+    Shape {
+        threads: 5,
+        variables: 200,
+        locks: 50,
+        transactions: 273,
+        depth: 6,
+        locking: 30,
+        events,
+    }
+}
+
 const SITES: u32 = 24;
 
 /// Threads that take turns of some events each, every thread's events cut into equal transactions.
@@ -166,59 +190,23 @@ fn measure(bencher: Bencher, kind: AnalysisKind, events: &[Event]) {
 
 #[divan::bench(args = [1_100_000, 11_000_000], sample_count = 5, sample_size = 1)]
 fn minimal_tsp(bencher: Bencher, events: usize) {
-    let shape = Shape {
-        threads: 20,
-        variables: 1_510,
-        locks: 2,
-        transactions: 106,
-        depth: 2,
-        locking: 10,
-        events,
-    };
-    predict(bencher, AnalysisKind::Minimal, &shape);
+    predict(bencher, AnalysisKind::Minimal, &tsp(events));
 }
 
 #[divan::bench(args = [78_000, 780_000], sample_count = 5, sample_size = 1)]
 fn minimal_elevator(bencher: Bencher, events: usize) {
-    let shape = Shape {
-        threads: 5,
-        variables: 200,
-        locks: 50,
-        transactions: 273,
-        depth: 6,
-        locking: 30,
-        events,
-    };
-    predict(bencher, AnalysisKind::Minimal, &shape);
+    predict(bencher, AnalysisKind::Minimal, &elevator(events));
 }
 
 #[divan::bench(args = [78_000], sample_count = 5, sample_size = 1)]
 fn deadlock_elevator(bencher: Bencher, events: usize) {
-    let shape = Shape {
-        threads: 5,
-        variables: 200,
-        locks: 50,
-        transactions: 273,
-        depth: 6,
-        locking: 30,
-        events,
-    };
-    predict(bencher, AnalysisKind::Deadlock, &shape);
+    predict(bencher, AnalysisKind::Deadlock, &elevator(events));
 }
 
 /// The shape in which every transaction touches every variable: all blocks are different, and the searches run to their bounds.
 #[divan::bench(args = [(AnalysisKind::Blocks, 110_000), (AnalysisKind::Blocks, 1_100_000), (AnalysisKind::Reduction, 110_000), (AnalysisKind::Reduction, 1_100_000)], sample_count = 3, sample_size = 1)]
 fn blocks_and_reduction_tsp(bencher: Bencher, (kind, events): (AnalysisKind, usize)) {
-    let shape = Shape {
-        threads: 20,
-        variables: 1_510,
-        locks: 2,
-        transactions: 106,
-        depth: 2,
-        locking: 10,
-        events,
-    };
-    predict(bencher, kind, &shape);
+    predict(bencher, kind, &tsp(events));
 }
 
 /// Short transactions, few of them different: time an event and memory must not depend on the length.

@@ -51,17 +51,9 @@ fn vector_and_stack_have_bugs_where_they_take_another_and_the_others_benign_viol
     assert_eq!(counts(table), [[0, 3, 0]; 2]);
     assert_eq!(counts(stack), [[3, 2, 0]; 2]);
 
-    // `modCount++` under the lock races with walks that look at it without: not serializable by reduction's rules, and harmless.
+    // `modCount++` under the lock races with walks that look at it without. Only its write does: no write meets its read, so
+    // that a single access moves neither way, and the methods that count are reducible.
     let alarms = [buffer, vector, table, stack].map(|row| row.counts(REDUCTION)[2]);
-    assert_eq!(alarms[0], 0, "{:?}", buffer.found[REDUCTION]);
-    assert!(alarms[1..].iter().all(|&alarms| alarms > 0), "{alarms:?}");
-    let changing = ["add", "remove", "removeAllElements", "setSize"];
-    assert!(
-        changing
-            .iter()
-            .all(|method| vector.found[REDUCTION].contains(method)),
-        "{:?}",
-        vector.found[REDUCTION]
-    );
+    assert_eq!(alarms, [0; 4], "{:?}", vector.found[REDUCTION]);
     assert!(!vector.found[REDUCTION].contains("size"));
 }

@@ -89,14 +89,33 @@ fn nothing_predicted_exits_with_0_and_a_deadlock_alone_does_too() {
 }
 
 #[test]
-fn bad_input_and_unknown_analyses_exit_with_2_and_say_why() {
-    let output = predict(&["--analysis", "magic"], RUN);
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("expected one of minimal, blocks, reduction, deadlock, found `magic`"),
-        "{message}"
-    );
+fn by_the_rules_of_2003_a_region_that_only_reads_counts_and_the_exit_code_stays_0() {
+    // A locked read and an unlocked write in each of two transactions.
+    let transaction = "T|begin(a)|1\nT|acq(l)|2\nT|r(x)|3\nT|rel(l)|4\nT|w(y)|5\nT|end(a)|6\n";
+    let run = transaction.replace("T|", "T0|") + &transaction.replace("T|", "T1|");
+    let hinted = |rules: &[&str]| {
+        let arguments = [&["--analysis", "reduction"], rules].concat();
+        let output = predict(&arguments, &run);
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8_lossy(&output.stdout).contains("not reducible: RBLN")
+    };
+    assert!(hinted(&["--rules", "rv2003"]));
+    assert!(!hinted(&["--rules", "tse2006"]));
+    assert!(!hinted(&[]));
+}
+
+#[test]
+fn bad_input_unknown_analyses_and_unknown_rules_exit_with_2_and_say_why() {
+    for (option, known) in [
+        ("--analysis", "minimal, blocks, reduction, deadlock"),
+        ("--rules", "rv2003, tse2006"),
+    ] {
+        let output = predict(&[option, "magic"], RUN);
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let expected = format!("{option}: expected one of {known}, found `magic`");
+        assert!(message.contains(&expected), "{message}");
+    }
     assert_eq!(
         predict(&[], "T0|rel(l)|1\n").status.code(),
         Some(2),

@@ -8,6 +8,7 @@ use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
 use crate::check::Lowering;
+use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Forecast, Predictor};
 
 const HELP: &str = "\
@@ -23,6 +24,8 @@ Options:
                                 blocks     the same for any number of transactions and objects
                                 reduction  transactions that are not reducible, and races: hints
                                 deadlock   locks taken in a circle
+      --rules tse2006|rv2003    what reduction leaves out: by tse2006, the default, critical sections that only touch
+                                what nobody changes or nobody else uses; by rv2003 nothing, for more hints
       --semantics rust|paper    how locks, updates, waiting and forks are read; what the trace says by default,
                                 which for .std and .csv is paper
       --not-atomic FILE         blocks that are not transactions: a name a line, as in begin(..)
@@ -34,7 +37,7 @@ Exit code: 0 minimal and blocks predict nothing, 1 they do, 2 the input or the u
 ";
 
 pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let mut kinds = AnalysisKind::ALL.to_vec();
+    let (mut kinds, mut rules) = (AnalysisKind::ALL.to_vec(), Rules::default());
     let (mut given, mut forced, mut asked, mut not_atomic, mut json) =
         (Vec::new(), None, None, None, false);
     while let Some(arg) = parser.next()? {
@@ -45,6 +48,11 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
                 let parsed: Result<_, String> =
                     names.to_string_lossy().split(',').map(str::parse).collect();
                 kinds = parsed.map_err(|error| Failure::Usage(format!("--analysis: {error}")))?;
+            }
+            Arg::Long("rules") => {
+                let name = parser.value()?;
+                let parsed = name.to_string_lossy().parse();
+                rules = parsed.map_err(|error| Failure::Usage(format!("--rules: {error}")))?;
             }
             Arg::Long("semantics") => asked = Some(semantics(&parser.value()?)?),
             Arg::Long("not-atomic") => {
@@ -59,7 +67,7 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     let [file] = files(given, ["FILE"])?;
     let mut source = open(&file, forced)?;
     let mut lowering = Lowering::new(asked.unwrap_or(source.semantics()));
-    let mut predictor = Predictor::new(&kinds);
+    let mut predictor = Predictor::with_rules(&kinds, rules);
     let events = feed(
         source.as_mut(),
         not_atomic.as_mut(),

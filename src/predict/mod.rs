@@ -10,6 +10,8 @@
 
 pub mod blocks;
 mod deadlock;
+#[cfg(test)]
+mod examples;
 mod forecast;
 mod hash;
 mod ledger;
@@ -79,15 +81,17 @@ impl FromStr for AnalysisKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<AnalysisKind, String> {
-        let known = AnalysisKind::ALL.into_iter();
-        known
-            .clone()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| {
-                let known: Vec<&str> = known.map(AnalysisKind::name).collect();
-                format!("expected one of {}, found `{name}`", known.join(", "))
-            })
+        one_of(&AnalysisKind::ALL, AnalysisKind::name, name)
     }
+}
+
+/// The one of this name; the error lists all names.
+fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Result<T, String> {
+    let mut each = known.iter().copied();
+    each.find(|&one| name(one) == wanted).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|&one| name(one)).collect();
+        format!("expected one of {}, found `{wanted}`", names.join(", "))
+    })
 }
 
 /// How much a prediction claims.
@@ -296,6 +300,20 @@ pub fn conflict(a: Op, b: Op) -> bool {
 #[inline]
 pub fn is_access(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write | Op::ReadWrite | Op::Update(_))
+}
+
+/// Takes, gives back or converts a lock.
+#[inline]
+fn changes_lock(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade
+    )
 }
 
 /// The access that an event makes.

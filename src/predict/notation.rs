@@ -5,8 +5,8 @@
 //! downgrade, `R`, `W`, `X`, `A` and `S` read, write, read+write, add and subtract, `>` and `<` send and receive, `!` and `?` signal
 //! and await, `fork` and `join` are followed by a strand's number.
 
-use super::{Analysis, Context, Outcome};
-use crate::trace::{Event, Op, SiteId, StrandId, Update};
+use super::{Analysis, Context, Outcome, Prediction};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId, Update};
 
 /// Objects are numbered by their names' first letter: `x` is the same in every trace.
 pub(super) fn object(name: &str) -> u32 {
@@ -71,7 +71,17 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
     events
 }
 
-/// Feeds an analysis.
+/// The same with one block for all transactions: those that do the same are runs of the same.
+pub(super) fn one_block(text: &str) -> Vec<Event> {
+    let mut events = trace(text);
+    events
+        .iter_mut()
+        .filter(|event| matches!(event.op, Op::Begin | Op::End))
+        .for_each(|event| event.target = 1);
+    events
+}
+
+/// Feeds an analysis, to its end.
 pub(super) fn run(analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
     run_in(Context::default(), analysis, events)
 }
@@ -82,9 +92,37 @@ pub(super) fn run_in(
     mut analysis: Box<dyn Analysis>,
     events: &[Event],
 ) -> Outcome {
+    feed(&mut now, &mut *analysis, events);
+    analysis.finish(&mut now)
+}
+
+/// Feeds an analysis that goes on.
+pub(super) fn feed(now: &mut Context, analysis: &mut dyn Analysis, events: &[Event]) {
     for (event, position) in events.iter().zip(1..) {
         now.step(*event, position);
-        analysis.step(*event, position, &mut now);
+        analysis.step(*event, position, now);
     }
-    analysis.finish(&mut now)
+}
+
+/// Where the accesses of a finding are.
+pub(super) fn positions(found: &Prediction) -> Vec<u64> {
+    let accesses = found.accesses.iter();
+    accesses.map(|step| step.access.position).collect()
+}
+
+/// What a finding is about, each once.
+pub(super) fn objects(found: &Prediction) -> Vec<ObjectId> {
+    let accesses = found.accesses.iter();
+    let mut objects: Vec<ObjectId> = accesses.filter_map(|step| step.access.object).collect();
+    objects.sort_unstable();
+    objects.dedup();
+    objects
+}
+
+/// The movers of the transactions that reduction reports.
+pub(super) fn movers(outcome: &Outcome) -> Vec<&str> {
+    let found = outcome.predictions.iter();
+    found
+        .map(|found| found.pattern.trim_start_matches("not reducible: "))
+        .collect()
 }

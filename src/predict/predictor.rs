@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
 use super::minimal::Minimal;
-use super::reduction::Reduction;
+use super::reduction::{Reduction, Rules};
 use super::{Analysis, AnalysisKind, Context, Ledger, Outcome, Resolved};
 use crate::trace::{Event, Names};
 
@@ -68,10 +68,15 @@ impl Predictions {
 impl Predictor {
     /// With these analyses, each once.
     pub fn new(kinds: &[AnalysisKind]) -> Predictor {
+        Predictor::with_rules(kinds, Rules::default())
+    }
+
+    /// The same, reduction by these rules.
+    pub fn with_rules(kinds: &[AnalysisKind], rules: Rules) -> Predictor {
         let analyses = AnalysisKind::ALL
             .into_iter()
             .filter(|kind| kinds.contains(kind))
-            .map(start)
+            .map(|kind| start(kind, rules))
             .collect();
         Predictor {
             ledger: Ledger::default(),
@@ -105,11 +110,11 @@ impl Predictor {
     }
 }
 
-fn start(kind: AnalysisKind) -> Box<dyn Analysis + Send> {
+fn start(kind: AnalysisKind, rules: Rules) -> Box<dyn Analysis + Send> {
     match kind {
         AnalysisKind::Minimal => Box::new(Minimal::new()),
         AnalysisKind::Deadlock => Box::new(Deadlocks::new()),
         AnalysisKind::Blocks => Box::new(Blocks::new()),
-        AnalysisKind::Reduction => Box::new(Reduction::offline()),
+        AnalysisKind::Reduction => Box::new(Reduction::offline().by(rules)),
     }
 }

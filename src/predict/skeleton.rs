@@ -6,9 +6,9 @@
 //! Kahlon's theorem says that for nested locks there is one whenever the lock states are compatible; what a join,
 //! a signal or a message needs is run before it, and whoever is in the way is run on until he lets go.
 
-use super::Run;
 use super::hash::{Map, Mix, Set};
 use super::locks::{LockState, Locks};
+use super::{Run, changes_lock};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use std::hash::Hasher;
 
@@ -134,12 +134,7 @@ impl Skeleton {
     #[inline]
     pub fn step(&mut self, event: Event, position: u64, state: LockState) {
         let orders = match event.op {
-            Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade => false,
+            op if changes_lock(op) => false,
             Op::Fork | Op::Join | Op::Signal | Op::Await | Op::Send | Op::Recv => true,
             _ => return,
         };

@@ -100,7 +100,11 @@ impl Names for Plain {
 
 /// Runs analyses over a trace. Strands and objects in the outcome have the trace's numbers.
 pub(crate) fn predict(trace: &[Event], kinds: &[AnalysisKind]) -> Outcome {
-    let mut predictor = Predictor::new(kinds);
+    predict_by(Predictor::new(kinds), trace)
+}
+
+/// The same with a predictor that has analyses already.
+pub(crate) fn predict_by(mut predictor: Predictor, trace: &[Event]) -> Outcome {
     for (&event, position) in trace.iter().zip(1..) {
         predictor.step(event, position, &Plain);
     }
@@ -151,12 +155,26 @@ pub(crate) fn predict(trace: &[Event], kinds: &[AnalysisKind]) -> Outcome {
 /// A sandwich: two accesses of a transaction and the one between them, as positions in the order of the schedule.
 pub(crate) type Triple = [u64; 3];
 
+/// What a strand holds, in the order of acquisition: locksets with their acquisition histories.
+pub(crate) type LockState = Vec<Held>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    lock: u32,
+    shared: bool,
+    /// What was taken since, and whether only ever shared.
+    since: BTreeMap<u32, bool>,
+}
+
+/// A sandwich, and how many events its transaction's strand has done when the one between comes.
+pub(crate) type Meeting = (Triple, u8);
+
 /// Plays a trace's schedules. Numbers must not be given twice.
 pub(crate) struct Judge {
     /// Each strand's events with their positions.
     strands: Vec<Vec<(u64, Event)>>,
-    /// For each strand and number of its events done: what it holds, and whether shared.
-    held: Vec<Vec<BTreeMap<u32, bool>>>,
+    /// For each strand and number of its events done: what it holds.
+    held: Vec<Vec<LockState>>,
     /// For each position: the transaction's number, if in a block.
     transaction: HashMap<u64, u64>,
     trace: Trace,
@@ -182,18 +200,31 @@ impl Judge {
             .max()
             .map_or(0, |last| last as usize + 1);
         let mut strands = vec![Vec::new(); count];
-        let mut held = vec![vec![BTreeMap::new()]; count];
+        let mut held = vec![vec![LockState::new()]; count];
         let mut open: Vec<Option<u64>> = vec![None; count];
         let mut transaction = HashMap::new();
         for (&event, position) in trace.iter().zip(1_u64..) {
             let strand = event.strand.0 as usize;
             strands[strand].push((position, event));
-            let mut holds: BTreeMap<u32, bool> =
-                held[strand].last().expect("at least the start").clone();
+            let mut holds = held[strand].last().expect("at least the start").clone();
+            let place = holds.iter().position(|held| held.lock == event.target);
             match event.op {
-                Op::Acquire | Op::Upgrade => drop(holds.insert(event.target, false)),
-                Op::AcquireShared | Op::Downgrade => drop(holds.insert(event.target, true)),
-                Op::Release | Op::ReleaseShared => drop(holds.remove(&event.target)),
+                Op::Acquire | Op::AcquireShared => {
+                    let shared = event.op == Op::AcquireShared;
+                    for held in &mut holds {
+                        *held.since.entry(event.target).or_insert(true) &= shared;
+                    }
+                    let since = BTreeMap::new();
+                    holds.push(Held {
+                        lock: event.target,
+                        shared,
+                        since,
+                    });
+                }
+                Op::Upgrade | Op::Downgrade => {
+                    holds[place.expect("held")].shared = event.op == Op::Downgrade;
+                }
+                Op::Release | Op::ReleaseShared => drop(holds.remove(place.expect("held"))),
                 Op::Begin => open[strand] = Some(position),
                 Op::End => open[strand] = None,
                 _ => {}
@@ -211,13 +242,36 @@ impl Judge {
         }
     }
 
-    fn is_done(&self, place: &Place, position: u64) -> bool {
+    /// The strand of an event, and how many of its events come before.
+    fn find(&self, position: u64) -> (usize, usize) {
         let strand = self.trace[position as usize - 1].strand.0 as usize;
         let at = self.strands[strand]
             .iter()
             .position(|&(p, _)| p == position)
             .expect("an event of its strand");
+        (strand, at)
+    }
+
+    fn is_done(&self, place: &Place, position: u64) -> bool {
+        let (strand, at) = self.find(position);
         usize::from(place[strand]) > at
+    }
+
+    /// What its strand holds at an event.
+    pub(crate) fn held_at(&self, position: u64) -> &LockState {
+        let (strand, at) = self.find(position);
+        &self.held[strand][at]
+    }
+
+    /// What the strand of a transaction holds while the other's event comes.
+    pub(crate) fn held_meanwhile(&self, &([first, ..], done): &Meeting) -> &LockState {
+        &self.held[self.find(first).0][usize::from(done)]
+    }
+
+    /// What a strand holds in turn between two of its events.
+    pub(crate) fn held_between(&self, first: u64, second: u64) -> &[LockState] {
+        let ((strand, from), (_, to)) = (self.find(first), self.find(second));
+        &self.held[strand][from + 1..=to]
     }
 
     /// May the strand's next event come now?
@@ -241,8 +295,9 @@ impl Judge {
                 (0..place.len()).all(|other| {
                     other == strand
                         || self.held[other][usize::from(place[other])]
-                            .get(&event.target)
-                            .is_none_or(|&theirs| shared && theirs)
+                            .iter()
+                            .find(|held| held.lock == event.target)
+                            .is_none_or(|held| shared && held.shared)
                 })
             }
             Op::Join => {
@@ -291,6 +346,12 @@ impl Judge {
 
     /// All minimal violations of all schedules.
     pub(crate) fn minimal(&self) -> BTreeSet<Triple> {
+        let meetings = self.meetings();
+        meetings.into_iter().map(|(triple, _)| triple).collect()
+    }
+
+    /// The same, with every place where the transaction's strand can stand meanwhile.
+    pub(crate) fn meetings(&self) -> BTreeSet<Meeting> {
         let places = self.places();
         // How far each strand can still come from each place: a place is done after those that come next.
         let mut reach: HashMap<&Place, Place> = HashMap::new();
@@ -333,7 +394,7 @@ impl Judge {
                                 && conflict(first.op, between.op)
                                 && conflict(between.op, second.op)
                             {
-                                found.insert([e1, f, e2]);
+                                found.insert(([e1, f, e2], place[strand]));
                             }
                         }
                     }
@@ -675,6 +736,28 @@ pub(crate) fn shrink(mut trace: Trace, fails: impl Fn(&[Event]) -> bool) -> Trac
         }
     }
     trace
+}
+
+/// Accesses that conflict with the same.
+pub(crate) fn class(op: Op) -> Op {
+    if op == Op::ReadWrite { Op::Write } else { op }
+}
+
+/// Runs a test on so many random traces, of each shape in turn, and shrinks the first one that fails.
+pub(crate) fn on_random_traces(
+    count: u64,
+    shapes: &[Shape],
+    test: impl Fn(&[Event]) -> Result<(), String>,
+) {
+    for seed in 0..traces(count) {
+        let shape = shapes[seed as usize % shapes.len()];
+        let trace = random_trace(&mut Random(seed), shape);
+        if let Err(why) = test(&trace) {
+            let small = shrink(trace, |trace| test(trace).is_err());
+            let why = test(&small).err().unwrap_or(why);
+            panic!("seed {seed} of {shape:?}\n{}{why}", show(&small));
+        }
+    }
 }
 
 /// How many random traces a test looks at: `AERODROME_TRACES` or what the test asks for.

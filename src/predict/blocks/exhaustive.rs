@@ -7,7 +7,7 @@
 use super::replay::Reading;
 use super::serial::Equivalence;
 use super::summary::{reads, writes};
-use crate::predict::{Map, Set, conflict, is_access};
+use crate::predict::{Map, Set, changes_lock, conflict, is_access};
 use crate::trace::{Event, ObjectId, Op};
 
 /// What came of trying the interleavings.
@@ -184,7 +184,7 @@ impl Explorer {
             self.explore(&awake);
             self.next[lane] -= 1;
             self.trail.pop();
-            if locks(event.op) {
+            if changes_lock(event.op) {
                 self.locks
                     .insert(event.object(), before.unwrap_or_default());
             }
@@ -200,7 +200,7 @@ impl Explorer {
     fn step(&mut self, lane: usize, event: Event) {
         self.trail.push((lane, self.next[lane]));
         self.next[lane] += 1;
-        if !locks(event.op) {
+        if !changes_lock(event.op) {
             return;
         }
         let holders = self.locks.entry(event.object()).or_default();
@@ -228,20 +228,8 @@ impl Explorer {
         if x.target != y.target {
             return true;
         }
-        !(conflict(x.op, y.op) || locks(x.op) && locks(y.op))
+        !(conflict(x.op, y.op) || changes_lock(x.op) && changes_lock(y.op))
     }
-}
-
-fn locks(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-    )
 }
 
 /// For each strand and variable of its transaction under way: was it written, and where last, by each operation?

@@ -47,7 +47,7 @@ mod search;
 mod serial;
 mod summary;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod window;
 
 pub use exhaustive::{Kept, Verdict, exhaustive};

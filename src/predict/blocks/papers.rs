@@ -41,13 +41,7 @@ pub(super) fn pairs(
     found: &mut Vec<Prediction>,
 ) -> bool {
     let mut left = bound;
-    let mut variables: Vec<_> = kept
-        .variables
-        .iter()
-        .filter(|(_, shared)| shared.contended())
-        .collect();
-    variables.sort_unstable_by_key(|(object, _)| **object);
-    for (&object, shared) in variables {
+    for (object, shared) in kept.contended() {
         let mut blocks: Vec<Block> = shared
             .ones
             .iter()
@@ -63,12 +57,7 @@ pub(super) fn pairs(
         let accesses = &summary.shape.accesses;
         for (late, &(_, y)) in accesses.iter().enumerate() {
             for (early, &(_, x)) in accesses[..late].iter().enumerate() {
-                let contended = |object| {
-                    kept.variables
-                        .get(&object)
-                        .is_some_and(|shared| shared.contended())
-                };
-                if x == y || !contended(x) || !contended(y) {
+                if x == y || !kept.is_contended(x) || !kept.is_contended(y) {
                     continue;
                 }
                 let Some(next) = left.checked_sub(1) else {

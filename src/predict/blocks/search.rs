@@ -5,13 +5,23 @@ use super::summary::{Place, Summaries, Summary, disjoint};
 use super::window::{Point, Realised, realise};
 use crate::check::{Access, Transaction};
 use crate::predict::{
-    AnalysisKind, Context, Hold, Map, Order, Prediction, Set, Step, Tier, conflict, replay, word,
+    AnalysisKind, Context, Hold, Map, Order, Period, Prediction, Set, Step, Tier, conflict, replay,
+    word,
 };
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use std::rc::Rc;
 
 /// The access of a summary, by index.
 type Node = (usize, usize);
+
+/// An access that can conflict, with what every comparison asks of it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    node: Node,
+    op: Op,
+    strand: StrandId,
+    period: Period,
+}
 
 /// One conflict of a cycle: the first access comes before the second.
 type Hop = (Node, Node);
@@ -154,13 +164,7 @@ fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
 
 /// One variable (theorem 3): an access of one transaction between two of another, in conflict with both.
 pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
-    let mut variables: Vec<_> = kept
-        .variables
-        .iter()
-        .filter(|(_, shared)| shared.contended())
-        .collect();
-    variables.sort_unstable_by_key(|(object, _)| **object);
-    for (&object, shared) in variables {
+    for (object, shared) in kept.contended() {
         let mut gaps: Vec<_> = shared.gaps.iter().collect();
         gaps.sort_unstable_by_key(|(_, (early, late))| (early.position, late.position));
         let mut points: Vec<_> = shared.points.iter().collect();
@@ -252,7 +256,7 @@ pub(super) struct Cycles<'a, 'b> {
     kept: &'a Summaries,
     order: &'a Order,
     /// For each variable the accesses that can conflict, sorted.
-    nodes: Map<ObjectId, Rc<[Node]>>,
+    nodes: Map<ObjectId, Rc<[Candidate]>>,
     /// For each strand its summaries with such accesses, by the last time that they happened.
     strand_summaries: Vec<Vec<usize>>,
     findings: &'a mut Findings<'b>,
@@ -271,17 +275,18 @@ impl<'a, 'b> Cycles<'a, 'b> {
         order: &'a Order,
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
-        let mut nodes: Map<ObjectId, Vec<Node>> = Map::default();
+        let mut nodes: Map<ObjectId, Vec<Candidate>> = Map::default();
         let mut strand_summaries: Vec<Vec<usize>> = Vec::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
             let mut contended = false;
-            for (index, (_, variable)) in summary.shape.accesses.iter().enumerate() {
-                if kept
-                    .variables
-                    .get(variable)
-                    .is_some_and(|shared| shared.contended())
-                {
-                    nodes.entry(*variable).or_default().push((at, index));
+            for (index, &(op, variable)) in summary.shape.accesses.iter().enumerate() {
+                if kept.is_contended(variable) {
+                    nodes.entry(variable).or_default().push(Candidate {
+                        node: (at, index),
+                        op,
+                        strand: summary.strand,
+                        period: summary.periods[index],
+                    });
                     contended = true;
                 }
             }
@@ -347,22 +352,20 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let Some(nodes) = self.nodes.get(&variable).cloned() else {
             return;
         };
-        for &into in nodes.iter() {
+        let period = self.summary(out.0).periods[out.1];
+        for into in nodes.iter() {
             if !self.findings.compare() {
                 return;
             }
-            let other = self.summary(into.0);
-            if self.strands.contains(&other.strand)
-                || !conflict(op, self.access(into).0)
-                || self
-                    .order
-                    .before(other.periods[into.1], self.summary(out.0).periods[out.1])
+            if !conflict(op, into.op)
+                || self.strands.contains(&into.strand)
+                || self.order.before(into.period, period)
             {
                 continue;
             }
-            self.hops.push((out, into));
-            self.strands.push(other.strand);
-            self.pass(into.0, start, left - 1);
+            self.hops.push((out, into.node));
+            self.strands.push(into.strand);
+            self.pass(into.node.0, start, left - 1);
             self.strands.pop();
             self.hops.pop();
         }
@@ -393,21 +396,20 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 let Some(nodes) = self.nodes.get(&variable).cloned() else {
                     continue;
                 };
-                let own = nodes.partition_point(|&(summary, _)| summary < at)
-                    ..nodes.partition_point(|&(summary, _)| summary <= at);
+                let own = nodes.partition_point(|own| own.node.0 < at)
+                    ..nodes.partition_point(|own| own.node.0 <= at);
                 let candidates = if direct { own } else { 0..nodes.len() };
-                for &out in &nodes[candidates] {
+                let period = self.summary(start).periods[back];
+                for out in &nodes[candidates] {
                     if !self.findings.compare() {
                         return;
                     }
-                    let possible = conflict(op, self.access(out).0)
-                        && (direct || out.0 != start && self.can_follow(at, out.0))
-                        && !self.order.before(
-                            self.summary(start).periods[back],
-                            self.summary(out.0).periods[out.1],
-                        );
+                    let summary = out.node.0;
+                    let possible = conflict(op, out.op)
+                        && (direct || summary != start && self.can_follow(at, summary))
+                        && !self.order.before(period, out.period);
                     if possible {
-                        self.hops.push((out, (start, back)));
+                        self.hops.push((out.node, (start, back)));
                         self.close(back, start);
                         self.hops.pop();
                     }

@@ -9,11 +9,25 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Lockset(u32);
 
+impl Lockset {
+    const EMPTY: Lockset = Lockset(0);
+}
+
 /// Equal locksets are stored once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Locksets {
     sets: Vec<Arc<[Hold]>>,
     ids: Map<Arc<[Hold]>, Lockset>,
+}
+
+impl Default for Locksets {
+    fn default() -> Locksets {
+        let empty: Arc<[Hold]> = [].into();
+        Locksets {
+            sets: vec![empty.clone()],
+            ids: Map::from_iter([(empty, Lockset::EMPTY)]),
+        }
+    }
 }
 
 impl Locksets {
@@ -27,6 +41,17 @@ impl Locksets {
         self.sets.push(set.clone());
         self.ids.insert(set, id);
         id
+    }
+
+    /// The locks held continuously from one access of a transaction to a later one.
+    fn throughout(&mut self, early: &Seen, late: &Seen) -> Lockset {
+        if Arc::ptr_eq(&early.held, &late.held) {
+            late.lockset
+        } else if early.held.is_empty() || late.held.is_empty() {
+            Lockset::EMPTY
+        } else {
+            self.intern(throughout(&early.held, &late.held))
+        }
     }
 
     pub(super) fn holds(&self, set: Lockset) -> &[Hold] {
@@ -112,30 +137,85 @@ struct Seen {
     site: SiteId,
     period: Period,
     held: Arc<[Held]>,
+    /// The same without the times.
+    lockset: Lockset,
 }
 
 /// What a transaction has done to one variable so far.
 #[derive(Debug, Default)]
 struct History {
     last: Option<Seen>,
-    /// The last access that is no plain read.
-    last_change: Option<Seen>,
-    /// For each kind of update made: the last access of another kind.
-    last_other: Vec<(Update, Option<Seen>)>,
+    /// The last access that is no plain read: the papers' last write.
+    change: Option<Seen>,
+    /// The last plain write.
+    write: Option<Seen>,
     /// The first plain read that no plain write comes before.
     initial: Option<Seen>,
-    /// The papers' first initial read: it sees the value, and nothing changed it before.
+    updates: Vec<Updates>,
+    known: Known,
+    /// What only the papers' own blocks are made of.
+    papers: Option<Box<Pairs>>,
+}
+
+/// What is kept of a kind of update that was made.
+#[derive(Debug)]
+struct Updates {
+    kind: Update,
+    /// The last of this kind.
+    last: Seen,
+    /// The last access that is none.
+    other: Option<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Pairs {
+    /// The first initial read: it sees the value, and nothing changed it before.
     uninitialised: Option<Seen>,
     /// All initial reads with different locks held, for the papers' rule b.
     initials: Vec<Seen>,
-    /// The last plain write.
-    write: Option<Seen>,
-    /// The last update of each kind.
-    updates: Vec<(Update, Seen)>,
-    /// The papers' last write: of any kind.
-    change: Option<Seen>,
     /// Pairs for 1v-blocks, flagged when the final write is known.
     pairs: Vec<(Seen, Option<Seen>)>,
+}
+
+/// The points and gaps that a transaction has made of a variable in one period: a bit each for those of plain reads and writes
+/// under the first locksets, which are mostly all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    period: Option<Period>,
+    points: u64,
+    gaps: u64,
+}
+
+impl Known {
+    /// False for a point that was made before.
+    fn is_new_point(&mut self, seen: &Seen) -> bool {
+        if self.period != Some(seen.period) {
+            let period = Some(seen.period);
+            (self.period, self.points, self.gaps) = (period, 0, 0);
+        }
+        add(&mut self.points, &[seen], seen.lockset)
+    }
+
+    /// False for a gap that was made before. The point that ends it was asked for first.
+    fn is_new_gap(&mut self, early: &Seen, late: &Seen, held: Lockset) -> bool {
+        early.period != late.period || add(&mut self.gaps, &[early, late], held)
+    }
+}
+
+/// Sets the bit for such accesses and locks; false if it was set.
+fn add(bits: &mut u64, accesses: &[&Seen], locks: Lockset) -> bool {
+    let mut at = locks.0;
+    for seen in accesses {
+        at = match seen.access {
+            Op::Read => at.saturating_mul(2),
+            Op::Write => at.saturating_mul(2).saturating_add(1),
+            _ => return true,
+        };
+    }
+    let bit = 1_u64.checked_shl(at).unwrap_or(0);
+    let new = *bits & bit == 0;
+    *bits |= bit;
+    new
 }
 
 /// A transaction that is under way.
@@ -285,7 +365,7 @@ impl Shared {
     }
 
     /// Can an access of it matter to anybody else?
-    pub(super) fn contended(&self) -> bool {
+    fn contended(&self) -> bool {
         self.escaped && self.changed
     }
 }
@@ -294,7 +374,7 @@ impl Shared {
 struct Strand {
     held: Vec<Held>,
     /// `held`, shared by all accesses since it changed.
-    snapshot: Option<Arc<[Held]>>,
+    snapshot: Option<(Arc<[Held]>, Lockset)>,
     open: Option<Open>,
     /// How often more than once a lock is held.
     again: Map<ObjectId, u32>,
@@ -323,6 +403,22 @@ impl Summaries {
             papers,
             ..Summaries::default()
         }
+    }
+
+    /// Can accesses of the variable matter to another strand?
+    pub(super) fn is_contended(&self, variable: ObjectId) -> bool {
+        self.variables.get(&variable).is_some_and(Shared::contended)
+    }
+
+    /// The variables of which that is so, in the order of their numbers.
+    pub(super) fn contended(&self) -> Vec<(ObjectId, &Shared)> {
+        let all = self.variables.iter();
+        let mut contended: Vec<(ObjectId, &Shared)> = all
+            .filter(|(_, shared)| shared.contended())
+            .map(|(&object, shared)| (object, shared))
+            .collect();
+        contended.sort_unstable_by_key(|&(object, _)| object);
+        contended
     }
 
     fn strand(&mut self, strand: StrandId) -> &mut Strand {
@@ -447,9 +543,12 @@ impl Summaries {
         let open = strand
             .open
             .get_or_insert_with(|| Open::new(None, position, event.site, period));
-        let held = strand
+        let (held, lockset) = strand
             .snapshot
-            .get_or_insert_with(|| strand.held.as_slice().into())
+            .get_or_insert_with(|| {
+                let holds = strand.held.iter().map(Held::hold).collect();
+                (strand.held.as_slice().into(), self.locksets.intern(holds))
+            })
             .clone();
         let seen = Seen {
             access,
@@ -458,28 +557,31 @@ impl Summaries {
             site: event.site,
             period,
             held,
+            lockset,
         };
         let owner = open.owner(event.strand);
         let history = open.variables.entry(variable).or_default();
-        // The same access again, under the same locks, in the same period: it makes no gap that the last two did not.
-        let again = history.last.as_ref().is_some_and(|last| last.like(&seen));
         if self.papers {
             history.pair(&seen);
             history.note(seen);
         } else {
-            if !again {
-                let holds = seen.held.iter().map(Held::hold).collect();
+            let mut known = history.known;
+            if known.is_new_point(&seen) {
                 let key = PointKey {
                     strand: event.strand,
                     access,
-                    held: self.locksets.intern(holds),
+                    held: lockset,
                     period,
                 };
-                shared.points.entry(key).or_insert(seen.place(&owner));
+                let place = || seen.place(&owner);
+                shared.points.entry(key).or_insert_with(place);
             }
             let locksets = &mut self.locksets;
             history.gaps(&seen, |early| {
-                let held = locksets.intern(throughout(&early.held, &seen.held));
+                let held = locksets.throughout(early, &seen);
+                if !known.is_new_gap(early, &seen, held) {
+                    return;
+                }
                 let key = GapKey {
                     strand: event.strand,
                     early: early.access,
@@ -487,11 +589,10 @@ impl Summaries {
                     held,
                     periods: (early.period, period),
                 };
-                shared
-                    .gaps
-                    .entry(key)
-                    .or_insert((early.place(&owner), seen.place(&owner)));
+                let places = || (early.place(&owner), seen.place(&owner));
+                shared.gaps.entry(key).or_insert_with(places);
             });
+            history.known = known;
             history.note(seen);
         }
         if unary {
@@ -514,23 +615,14 @@ impl Summaries {
         }
         let mut accesses: Vec<(ObjectId, Seen)> = Vec::new();
         for (&variable, history) in &mut open.variables {
-            if self.papers {
-                let kept = history
-                    .uninitialised
-                    .take()
-                    .into_iter()
-                    .chain(history.change.take());
-                accesses.extend(kept.map(|seen| (variable, seen)));
-            } else {
-                let updates = history.updates.drain(..).map(|(_, seen)| seen);
-                let kept = history
-                    .initial
-                    .take()
-                    .into_iter()
-                    .chain(history.write.take())
-                    .chain(updates);
-                accesses.extend(kept.map(|seen| (variable, seen)));
-            }
+            let (first, last) = match &mut history.papers {
+                Some(papers) => (papers.uninitialised.take(), history.change.take()),
+                None => (history.initial.take(), history.write.take()),
+            };
+            let updates = history.updates.drain(..).map(|updates| updates.last);
+            let updates = updates.filter(|_| !self.papers);
+            let kept = first.into_iter().chain(last).chain(updates);
+            accesses.extend(kept.map(|seen| (variable, seen)));
         }
         accesses.sort_unstable_by_key(|(_, seen)| seen.tick);
         accesses.dedup_by_key(|(_, seen)| seen.tick);
@@ -588,31 +680,25 @@ impl Summaries {
         let owner = open.owner(id);
         let mut pairs = Vec::new();
         for (&variable, history) in &mut open.variables {
-            let last = history.change.as_ref().map(|seen| seen.tick);
-            let own = history
-                .pairs
-                .drain(..)
-                .map(|(early, late)| (variable, last, early, late));
-            pairs.extend(own);
-            if let Some(last) = &history.change {
+            let Some(papers) = &mut history.papers else {
+                continue;
+            };
+            let last = history.change.as_ref();
+            let tick = last.map(|seen| seen.tick);
+            let own = papers.pairs.drain(..);
+            pairs.extend(own.map(|(early, late)| (variable, tick, early, late)));
+            if let Some(last) = last {
                 // Rule b: the final write with every initial read.
-                let initials = history
-                    .initials
-                    .iter()
-                    .filter(|initial| initial.tick < last.tick);
-                pairs.extend(initials.map(|initial| {
-                    (
-                        variable,
-                        Some(last.tick),
-                        initial.clone(),
-                        Some(last.clone()),
-                    )
-                }));
+                let initials = papers.initials.drain(..);
+                let before = initials.filter(|initial| initial.tick < last.tick);
+                pairs.extend(before.map(|initial| (variable, tick, initial, Some(last.clone()))));
             }
         }
         for (variable, last, early, late) in pairs {
-            let holds = |seen: &Seen| seen.held.iter().map(Held::hold).collect::<Vec<_>>();
-            let dummy = Vec::new();
+            let throughout = match &late {
+                Some(late) => self.locksets.throughout(&early, late),
+                None => Lockset::EMPTY,
+            };
             let key = OneKey {
                 strand: id,
                 early: early.access,
@@ -622,13 +708,9 @@ impl Summaries {
                     late.as_ref().is_some_and(|late| last == Some(late.tick)),
                 ),
                 held: (
-                    self.locksets.intern(holds(&early)),
-                    self.locksets
-                        .intern(late.as_ref().map_or(dummy.clone(), holds)),
-                    self.locksets.intern(
-                        late.as_ref()
-                            .map_or(dummy, |late| throughout(&early.held, &late.held)),
-                    ),
+                    early.lockset,
+                    late.as_ref().map_or(Lockset::EMPTY, |late| late.lockset),
+                    throughout,
                 ),
                 periods: (
                     early.period,
@@ -699,27 +781,19 @@ impl Open {
 
     /// A lock is released, or its transaction ends.
     fn leave(&mut self, held: &Held, now: u32) {
-        if held.exclusive.is_some() {
+        let mut section = |shared, from| {
             let hold = Hold {
                 lock: held.lock,
-                shared: false,
+                shared,
             };
-            self.sections.push(Section {
-                hold,
-                from: held.exclusive_since,
-                to: now,
-            });
+            let to = now;
+            self.sections.push(Section { hold, from, to });
+        };
+        if held.exclusive.is_some() {
+            section(false, held.exclusive_since);
         }
         if held.exclusive.is_none() || held.since != held.exclusive_since {
-            let hold = Hold {
-                lock: held.lock,
-                shared: true,
-            };
-            self.sections.push(Section {
-                hold,
-                from: held.since,
-                to: now,
-            });
+            section(true, held.since);
         }
         if self.sections.len() > self.compact {
             self.thin();
@@ -730,14 +804,15 @@ impl Open {
     fn thin(&mut self) {
         let mut ticks: Vec<u32> = Vec::new();
         for history in self.variables.values() {
-            let papers = history.uninitialised.iter().chain(&history.change);
-            let updates = history.updates.iter().map(|(_, seen)| seen);
+            let papers = history.papers.iter();
+            let updates = history.updates.iter().map(|updates| &updates.last);
             let kept = history
                 .initial
                 .iter()
                 .chain(&history.write)
+                .chain(&history.change)
                 .chain(updates)
-                .chain(papers);
+                .chain(papers.flat_map(|papers| &papers.uninitialised));
             ticks.extend(kept.map(|seen| seen.tick));
         }
         ticks.sort_unstable();
@@ -784,36 +859,38 @@ impl History {
         };
         offer(&self.last, &mut gap);
         if seen.access != Op::Read {
-            offer(&self.last_change, &mut gap);
+            offer(&self.change, &mut gap);
         }
-        for (kind, early) in &self.last_other {
-            if seen.access != Op::Update(*kind) {
-                offer(early, &mut gap);
+        for updates in &self.updates {
+            if seen.access != Op::Update(updates.kind) {
+                offer(&updates.other, &mut gap);
             }
         }
     }
 
     /// The papers' rule a: pairs the access with the last write before it, or else with the last read.
     fn pair(&mut self, seen: &Seen) {
-        if reads(seen.access)
-            && self.change.is_none()
-            && !self.initials.iter().any(|initial| initial.like(seen))
-        {
-            self.initials.push(seen.clone());
+        let papers = self.papers.get_or_insert_default();
+        if reads(seen.access) && self.change.is_none() {
+            papers.uninitialised.get_or_insert_with(|| seen.clone());
+            if !papers.initials.iter().any(|initial| initial.like(seen)) {
+                papers.initials.push(seen.clone());
+            }
         }
+        let pairs = &mut papers.pairs;
         let Some(early) = self.change.as_ref().or(self.last.as_ref()) else {
-            self.pairs.push((seen.clone(), None));
+            pairs.push((seen.clone(), None));
             return;
         };
         // The dummy's place is taken.
-        self.pairs.retain(|(_, late)| late.is_some());
+        pairs.retain(|(_, late)| late.is_some());
         let like = |(first, second): &(Seen, Option<Seen>)| {
             (first.tick == early.tick || first.like(early))
                 && second.as_ref().is_some_and(|late| late.like(seen))
         };
         // A read like the one before makes the block that that one made; a write may yet be the final one.
-        if writes(seen.access) || !self.pairs.last().is_some_and(like) {
-            self.pairs.push((early.clone(), Some(seen.clone())));
+        if writes(seen.access) || !pairs.last().is_some_and(like) {
+            pairs.push((early.clone(), Some(seen.clone())));
         }
     }
 
@@ -821,29 +898,30 @@ impl History {
         if seen.access == Op::Read && self.write.is_none() && self.initial.is_none() {
             self.initial = Some(seen.clone());
         }
-        if reads(seen.access) && self.change.is_none() && self.uninitialised.is_none() {
-            self.uninitialised = Some(seen.clone());
+        let mut first = match seen.access {
+            Op::Update(kind) => Some(kind),
+            _ => None,
+        };
+        for updates in &mut self.updates {
+            if seen.access == Op::Update(updates.kind) {
+                updates.last = seen.clone();
+                first = None;
+            } else {
+                updates.other = Some(seen.clone());
+            }
         }
-        if let Op::Update(kind) = seen.access {
-            if !self.last_other.iter().any(|(known, _)| *known == kind) {
-                self.last_other.push((kind, self.last.clone()));
-            }
-            match self.updates.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, last)) => *last = seen.clone(),
-                None => self.updates.push((kind, seen.clone())),
-            }
-        }
-        for (kind, last) in &mut self.last_other {
-            if seen.access != Op::Update(*kind) {
-                *last = Some(seen.clone());
-            }
+        if let Some(kind) = first {
+            self.updates.push(Updates {
+                kind,
+                last: seen.clone(),
+                other: self.last.take(),
+            });
         }
         if matches!(seen.access, Op::Write | Op::ReadWrite) {
             self.write = Some(seen.clone());
         }
         if writes(seen.access) {
             self.change = Some(seen.clone());
-            self.last_change = Some(seen.clone());
         }
         self.last = Some(seen);
     }

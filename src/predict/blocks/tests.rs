@@ -1,302 +1,64 @@
-//! The papers' examples, the kernels' shapes, and agreement with every interleaving.
+//! The kernels' shapes, agreement with every interleaving, and a look at what is kept.
 
+use super::replay::Reading;
 use super::{Blocks, Bounds, Equivalence, Kept, Verdict, exhaustive};
-use crate::predict::notation::{object, run, run_in, trace};
-use crate::predict::{Analysis, Context, Deadlocks, Outcome, Prediction, Skeleton, Tier};
-use crate::trace::{Event, ObjectId};
+use crate::predict::examples::{atomic, papers};
+use crate::predict::notation::{feed, object, one_block, positions, run, run_in, trace};
+use crate::predict::{Analysis, Context, Outcome, Skeleton, Tier};
+use crate::trace::{Event, ObjectId, Op};
 
 fn blocks(text: &str) -> Outcome {
     run(Box::new(Blocks::new()), &trace(text))
 }
 
-fn papers(text: &str) -> Outcome {
-    run(Box::new(Blocks::papers()), &trace(text))
+/// Has the trace, as it stands, an equivalent serial one?
+pub(in crate::predict) fn explained(text: &str) -> bool {
+    let events: Vec<(Event, u64)> = trace(text).into_iter().zip(1..).collect();
+    Reading::of(&events).serializable(Equivalence::View)
 }
 
-/// The papers' verdict: theorems 3 and 4, then theorem 5.
-fn atomic(text: &str) -> bool {
-    let all = exhaustive(
-        &trace(text),
-        Kept::InitialAndFinal,
-        Equivalence::View,
-        100_000,
-    );
-    assert_ne!(all, Verdict::CutShort);
-    let atomic = papers(text).predictions.is_empty() && all == Verdict::Atomic;
-    let truth = exhaustive(&trace(text), Kept::All, Equivalence::View, 100_000);
-    assert_eq!(atomic, truth == Verdict::Atomic, "{text}");
-    atomic
+/// What the analysis keeps of a trace.
+fn kept(blocks: Blocks, text: &str) -> Blocks {
+    let (mut now, mut blocks) = (Context::default(), blocks);
+    feed(&mut now, &mut blocks, &trace(text));
+    blocks
 }
 
-fn objects(found: &Prediction) -> Vec<ObjectId> {
-    let mut objects: Vec<ObjectId> = found
-        .accesses
-        .iter()
-        .filter_map(|step| step.access.object)
-        .collect();
-    objects.sort_unstable();
-    objects.dedup();
-    objects
-}
+/// An access of a block and whether it is the final write, the other one unless it is the dummy, and the locks held at the one, at
+/// the other and throughout.
+type OneBlock = ((Op, bool), Option<(Op, bool)>, [Vec<ObjectId>; 3]);
 
-fn positions(found: &Prediction) -> Vec<u64> {
-    found
-        .accesses
-        .iter()
-        .map(|step| step.access.position)
-        .collect()
-}
-
-#[test]
-fn rv_2003_examples_1_and_2_a_read_within_a_read_and_write_is_atomic() {
-    assert!(atomic("1: [ Rx Wx ]; 2: [ Rx ]"));
-}
-
-#[test]
-fn rv_2003_example_3_two_setters_of_two_coordinates_are_not_atomic() {
-    let text = "1: [ +l Wx -l +l Wy -l ]; 2: [ +l Wx -l +l Wy -l ]";
-    assert!(!atomic(text));
-    let found = blocks(text).predictions;
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        objects(&found[0]),
-        [ObjectId(object("x")), ObjectId(object("y"))]
-    );
-}
-
-#[test]
-fn rv_2003_example_4_readers_are_atomic() {
-    assert!(atomic("1: [ +l Rx Ry -l ]; 2: [ +l Rx -l +l Ry -l ]"));
-}
-
-#[test]
-fn rv_2003_example_5_a_write_between_a_read_and_a_write_is_not_atomic() {
-    let text = "1: [ +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
-    assert!(!atomic(text));
-    assert_eq!(blocks(text).predictions[0].pattern, "read, write, write");
-}
-
-#[test]
-fn rv_2003_example_6_is_atomic() {
-    assert!(atomic("1: [ +l Wx -l Rx ]; 2: [ +l Rx -l ]"));
-}
-
-#[test]
-fn rv_2003_example_7_writes_that_nobody_sees_are_atomic_by_view_and_a_cycle_of_conflicts() {
-    let text = "1: [ Wx Wx ]; 2: [ Wx ]";
-    assert!(atomic(text));
-    assert_eq!(blocks(text).predictions[0].pattern, "write, write, write");
-}
-
-#[test]
-fn rv_2003_example_8_a_locked_read_and_a_write_of_another_variable_are_atomic() {
-    let text = "1: [ +l Rx -l Wy ]; 2: [ +l Rx -l Wy ]";
-    assert!(atomic(text));
-    assert!(blocks(text).predictions.is_empty());
-}
-
-#[test]
-fn rv_2003_example_9_two_writes_in_two_regions_are_atomic_by_view() {
-    assert!(atomic(
-        "1: [ +l Wx Rx -l +l Wx -l ]; 2: [ +l Wx Rx -l +l Wx -l ]"
-    ));
-}
-
-#[test]
-fn rv_2003_example_10_a_lock_taken_crosswise_keeps_the_access_out_of_the_gap() {
-    // With the locks alone the papers' test says that it can come between; no schedule has it.
-    let text = "1: [ +k +l -l Rx Rx -k ]; 2: [ +l +k -k Wx -l ]";
-    assert!(!papers(text).predictions.is_empty());
-    assert!(blocks(text).predictions.is_empty());
-    assert_eq!(
-        exhaustive(
-            &trace(text),
-            Kept::InitialAndFinal,
-            Equivalence::View,
-            100_000
-        ),
-        Verdict::Atomic
-    );
-    let without = run(
-        Box::new(Blocks::without_schedules(Bounds::default())),
-        &trace(text),
-    );
-    assert_eq!(without.predictions[0].tier, Tier::Potential);
-    assert!(
-        without
-            .notes
-            .iter()
-            .any(|note| note.contains("deadlocks are possible")),
-        "{:?}",
-        without.notes
-    );
-}
-
-#[test]
-fn rv_2003_examples_11_and_12_a_transaction_has_two_blocks() {
-    let events = trace("1: [ +k Rx +l Wx Rx -l -k ]");
-    let mut now = Context::default();
-    let mut blocks = Blocks::papers();
-    for (event, position) in events.iter().zip(1..) {
-        now.step(*event, position);
-        blocks.step(*event, position, &mut now);
-    }
-    let shared = &blocks.kept.variables[&ObjectId(object("x"))];
-    let mut ones: Vec<_> = shared
+/// The 1v-blocks of a variable.
+pub(in crate::predict) fn one_variable_blocks(text: &str, variable: &str) -> Vec<OneBlock> {
+    let kept = kept(Blocks::papers(), text).kept;
+    let locks = |set| {
+        let mut locks: Vec<ObjectId> = kept.locksets.holds(set).iter().map(|h| h.lock).collect();
+        locks.sort_unstable();
+        locks
+    };
+    let shared = &kept.variables[&ObjectId(object(variable))];
+    let mut blocks: Vec<OneBlock> = shared
         .ones
         .keys()
         .map(|one| {
-            let count = |set| blocks.kept.locksets.holds(set).len();
-            (
-                one.early,
-                one.late,
-                one.finals,
-                count(one.held.0),
-                count(one.held.1),
-                count(one.held.2),
-            )
+            let late = one.late.map(|late| (late, one.finals.1));
+            let (first, second, both) = one.held;
+            let held = [locks(first), locks(second), locks(both)];
+            ((one.early, one.finals.0), late, held)
         })
         .collect();
-    ones.sort_unstable();
-    use crate::trace::Op::{Read, Write};
-    assert_eq!(
-        ones,
-        [
-            (Read, Some(Write), (false, true), 1, 2, 1),
-            (Write, Some(Read), (true, false), 2, 2, 2),
-        ]
-    );
+    blocks.sort_unstable();
+    blocks
 }
 
-#[test]
-fn rv_2003_example_13_an_initial_read_and_the_final_write_make_a_block() {
-    assert!(!atomic("1: [ +l Rx Wx -l Wx ]; 2: [ +l Wx -l ]"));
-}
-
-#[test]
-fn rv_2003_example_14_and_tse_2006_example_4_equal_blocks_are_stored_once() {
-    for text in ["1: [ +l Rx Rx Rx Rx Rx Rx -l ]", "1: [ Wx Rx Rx Rx ]"] {
-        let mut now = Context::default();
-        let mut blocks = Blocks::papers();
-        for (event, position) in trace(text).iter().zip(1..) {
-            now.step(*event, position);
-            blocks.step(*event, position, &mut now);
-        }
-        assert_eq!(
-            blocks.kept.variables[&ObjectId(object("x"))].ones.len(),
-            1,
-            "{text}"
-        );
-    }
-}
-
-#[test]
-fn rv_2003_example_15_a_read_of_the_own_write_is_atomic() {
-    assert!(atomic("1: [ +l Wx Rx Rx -l ]; 2: [ +l Wx -l +l Wx -l ]"));
-}
-
-#[test]
-fn rv_2003_example_16_and_tse_2006_example_6_three_transactions_make_a_cycle_and_no_two_do() {
-    let all = ["1: [ Wx Wy ]", "2: [ Rx Wz ]", "3: [ Rz Ry ]"];
-    assert!(!atomic(&all.join(";")));
-    assert!(papers(&all.join(";")).predictions.is_empty());
-    for out in 0..3 {
-        let two: Vec<&str> = (0..3).filter(|&at| at != out).map(|at| all[at]).collect();
-        assert!(atomic(&two.join(";")), "without {}", all[out]);
-    }
-    let found = blocks(&all.join(";")).predictions;
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].pattern, "a cycle of 3 transactions");
-    assert_eq!(found[0].tier, Tier::Predicted);
-    assert_eq!(positions(&found[0]), [2, 6, 7, 10, 11, 3]);
-}
-
-#[test]
-fn tse_2006_figures_1_and_7_a_vector_made_from_another_while_that_is_cleared() {
-    // `v1.size()` and `v1.toArray()` around `v1.removeAllElements()`: count and data under the vector's lock.
-    let constructor = "1: [ +v Rc -v Wd +v Rc Re Rc Rc -v ]";
-    let clear = "2: [ +v Rc We Wc -v ]";
-    let text = [constructor, clear].join(";");
-    assert!(!atomic(&text));
-    let one = papers(&text).predictions;
-    let count = ObjectId(object("c"));
-    assert!(
-        one.iter().any(|found| objects(found) == [count]),
-        "{one:#?}"
-    );
-    let found = blocks(&text).predictions;
-    assert_eq!(found[0].pattern, "read, write, read");
-    assert_eq!(objects(&found[0]), [count]);
-    assert_eq!(found[0].tier, Tier::Predicted);
-}
-
-#[test]
-fn tse_2006_figure_4_reads_under_either_lock_and_a_write_under_both_are_atomic() {
-    let text = "3: [ +a Rx -a ]; 2: [ +b Rx -b ]; 4: [ Rx +a +b Wx -b -a ]";
-    assert!(atomic(text));
-    assert!(blocks(text).predictions.is_empty());
-    assert!(atomic(
-        "3: [ +a Rx -a ]; 2: [ +b Rx -b ]; 1: [ +a +b Wx Wx -b -a ]"
-    ));
-}
-
-#[test]
-fn tse_2006_example_3_is_told_as_a_potential_deadlock_and_not_as_a_violation() {
-    let text = "1: [ +k +l -l Wx -k ]; 2: [ +l +k -k Rx Rx -l ]";
-    assert!(blocks(text).predictions.is_empty());
-    let deadlocks = run(Box::new(Deadlocks::new()), &trace(text)).deadlocks;
-    let wanted: Vec<Vec<u64>> = deadlocks
-        .iter()
-        .map(|found| {
-            found
-                .waits
-                .iter()
-                .map(|wait| wait.wanted.position)
-                .collect()
-        })
-        .collect();
-    assert_eq!(wanted, [[3, 10]]);
-    // By locksets alone the write comes between the reads: whoever goes by them says that deadlocks make this doubtful.
-    let without = Blocks::without_schedules(Bounds::default());
-    for outcome in [papers(text), run(Box::new(without), &trace(text))] {
-        assert!(!outcome.predictions.is_empty());
-        let potential = |found: &Prediction| found.tier == Tier::Potential;
-        assert!(outcome.predictions.iter().all(potential));
-        assert!(
-            outcome.notes[0].contains("deadlocks are possible"),
-            "{:?}",
-            outcome.notes
-        );
-    }
-    // In one order, it can come between, and no note casts doubt on it.
-    let sound = "1: [ +k +l -l Wx -k ]; 2: [ +k -k Rx Rx ]";
-    assert!(!papers(sound).predictions.is_empty());
-    assert!(papers(sound).notes.is_empty());
-}
-
-#[test]
-fn tse_2006_table_of_two_variables() {
-    for text in [
-        "1: [ Wx Wy ]; 2: [ Wx Wy ]",
-        "1: [ Wx Wy ]; 2: [ Wy Wx ]",
-        "1: [ Rx Wy ]; 2: [ Wy Wx ]",
-        "1: [ Rx Wy ]; 2: [ Wx Ry ]",
-        "1: [ Rx Ry ]; 2: [ Wy Wx ]",
-    ] {
-        assert!(!atomic(text), "{text}");
-        assert_eq!(blocks(text).predictions.len(), 1, "{text}");
-    }
-    assert!(
-        blocks("1: [ +l Wx Wy -l ]; 2: [ +l Rx -l +l Ry -l ]")
-            .predictions
-            .len()
-            == 1
-    );
-    assert!(
-        blocks("1: [ +l Wx Wy -l ]; 2: [ +l Rx Ry -l ]")
-            .predictions
-            .is_empty()
-    );
+/// What is kept of each transaction to make 2v-blocks of.
+pub(in crate::predict) fn initial_and_final(text: &str) -> Vec<Vec<(Op, ObjectId)>> {
+    let mut blocks = kept(Blocks::papers(), text);
+    blocks.kept.finish(&mut Context::default());
+    let summaries = blocks.kept.summaries.iter();
+    summaries
+        .map(|summary| summary.shape.accesses.to_vec())
+        .collect()
 }
 
 #[test]
@@ -520,20 +282,8 @@ fn memory_follows_the_distinct_blocks() {
     let once = "1: [ +l Rx Wx -l ]; 2: [ +l Rx -l ];";
     let mut counts = Vec::new();
     for times in [2, 200] {
-        let mut now = Context::default();
-        let mut blocks = Blocks::new();
-        for (event, position) in trace(&once.repeat(times)).iter().zip(1..) {
-            let event = Event {
-                target: if event.op == crate::trace::Op::Begin {
-                    1
-                } else {
-                    event.target
-                },
-                ..*event
-            };
-            now.step(event, position);
-            blocks.step(event, position, &mut now);
-        }
+        let (mut now, mut blocks) = (Context::default(), Blocks::new());
+        feed(&mut now, &mut blocks, &one_block(&once.repeat(times)));
         counts.push(blocks.kept());
     }
     assert_eq!(counts[0], counts[1]);

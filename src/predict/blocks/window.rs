@@ -8,7 +8,7 @@
 //! anybody. So the search sees one state for each combination of acquires, remembers the states that failed, and is
 //! complete for the window unless it hits its bound.
 
-use crate::predict::{Map, Run, Set, Skeleton, is_access};
+use crate::predict::{Map, Run, Set, Skeleton, changes_lock, is_access};
 use crate::trace::{Event, ObjectId, Op, StrandId};
 
 /// An access that a schedule must contain.
@@ -401,18 +401,6 @@ fn base(skeleton: &Skeleton, points: &[Point], stop: &[u64]) -> Vec<u64> {
             return base;
         }
     }
-}
-
-fn changes_lock(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-    )
 }
 
 /// Adds a step to a schedule.

@@ -14,9 +14,13 @@
 //! *`AcqA*Rel`* (theorem 2). A region with nothing in it but accesses that commute with everything (thread-local, read-only, updated by
 //! one kind only) and other such regions has no effect but a possible deadlock, and is left out.
 //!
+//! Theorem 2 and the locks that move both ways came with the second paper. [`Rules::Rv2003`] does without: every acquire moves
+//! right, every release left, and all of them count, so that more transactions are not reducible, among them the first
+//! paper's example (8).
+//!
 //! *Offline* ([`Reduction::offline`]), variables and locks are judged by the whole run, and transactions only then. What is kept of a
-//! transaction is its sequence of lock and order events with, between two of them, the variables accessed once and those
-//! accessed more often: the papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once. A critical section that
+//! transaction is its sequence of lock and order events with, between two of them, the sorts of accesses made once and those
+//! made more often: the papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once. A critical section that
 //! is the same as the two before it is not kept: the automaton has three states in a row and only goes forward,
 //! so that a third passage leads where the second led. *Online* ([`Reduction::online`]), every event is classified by what is known so
 //! far and nothing is kept but the phase; a transaction that was fine then may not be so now, and violations are missed.
@@ -26,19 +30,60 @@
 mod movers;
 mod races;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use movers::Mover;
 pub use races::RaceTest;
 
 use super::{
     Analysis, AnalysisKind, Context, Hold, Map, Outcome, Prediction, Step, Tier, access, is_access,
-    word,
+    one_of, word,
 };
 use crate::check::Transaction;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use movers::{LockUse, Phase};
 use races::{Races, Use};
+use std::str::FromStr;
+
+/// Whose rules say which events move both ways, and what is left out.
+///
+/// ```
+/// use aerodrome::predict::{AnalysisKind, Predictor, reduction::Rules};
+///
+/// let predictor = Predictor::with_rules(&[AnalysisKind::Reduction], Rules::Rv2003);
+/// # let _ = predictor;
+/// assert_eq!("rv2003".parse(), Ok(Rules::Rv2003));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rules {
+    /// RV 2003, theorems 4.1 and 4.2: every acquire moves right, every release left, and nothing is left out.
+    Rv2003,
+    /// TSE 2006, theorem 2 and section 5.5: thread-local and protected locks move both ways, and regions whose accesses commute with
+    /// everything are left out. Fewer false alarms, and nothing is missed where no deadlock is possible.
+    #[default]
+    Tse2006,
+}
+
+impl Rules {
+    /// Both of them.
+    pub const ALL: [Rules; 2] = [Rules::Rv2003, Rules::Tse2006];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rules::Rv2003 => "rv2003",
+            Rules::Tse2006 => "tse2006",
+        }
+    }
+}
+
+impl FromStr for Rules {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Rules, String> {
+        one_of(&Rules::ALL, Rules::name, name)
+    }
+}
 
 /// The reduction-based analysis; see [the module](self).
 ///
@@ -66,6 +111,7 @@ use races::{Races, Use};
 pub struct Reduction {
     races: Races,
     locks: LockUse,
+    rules: Rules,
     online: bool,
     open: Vec<Option<Open>>,
     words: Map<(Option<BlockId>, Box<[Token]>), Kept>,
@@ -82,8 +128,8 @@ enum Token {
     Wait,
     /// Is waited for.
     Pass,
-    /// Accesses between two of the above; more than once or not.
-    Touch(ObjectId, bool),
+    /// Accesses of one sort between two of the above; more than once or not.
+    Touch(ObjectId, u32, bool),
 }
 
 /// Where a token came from.
@@ -105,7 +151,7 @@ struct Open {
     places: Vec<Place>,
     /// Where the tokens since the last lock or order event begin.
     segment: usize,
-    segment_at: Map<ObjectId, usize>,
+    segment_at: Map<(ObjectId, u32), usize>,
     depth: usize,
     /// Where the last critical sections begin, outermost ones only.
     sections: Vec<usize>,
@@ -137,13 +183,22 @@ impl Reduction {
 
     /// With another test for races.
     pub fn with(self, test: RaceTest) -> Reduction {
-        Reduction::new(test, self.online)
+        Reduction {
+            rules: self.rules,
+            ..Reduction::new(test, self.online)
+        }
+    }
+
+    /// By other rules.
+    pub fn by(self, rules: Rules) -> Reduction {
+        Reduction { rules, ..self }
     }
 
     fn new(test: RaceTest, online: bool) -> Reduction {
         Reduction {
             races: Races::new(test),
             locks: LockUse::default(),
+            rules: Rules::default(),
             online,
             open: Vec::new(),
             words: Map::default(),
@@ -236,27 +291,24 @@ impl Analysis for Reduction {
             Op::End => self.close(event.strand, now),
             Op::Retire => self.races.retire(event.object()),
             op if is_access(op) => {
-                self.races.access(event, position, now);
-                let mover = self.online.then(|| match self.races.usage(event.object()) {
-                    Use::Harmless => None,
-                    Use::Contended if self.races.racy(event.object(), now) => Some(Mover::None),
-                    Use::Contended => Some(Mover::Both),
-                });
+                let sort = self.races.access(event, position, now);
+                let mover = self.online.then(|| self.access(event.object(), sort, now));
                 if let Some(open) = self.open(event.strand) {
                     match mover {
                         Some(mover) => open.online.access(mover, place),
-                        None => open.touch(place),
+                        None => open.touch(place, sort),
                     }
                 }
             }
             _ => {
                 self.lock_use(event, now);
                 let Some(token) = token(event) else { return };
-                let quiet = matches!(token, Token::Take(lock) | Token::Give(lock) if self.locks.quiet(lock));
-                let online = self.online;
+                let quiet =
+                    matches!(token, Token::Take(lock) | Token::Give(lock) if self.quiet(lock));
+                let (online, rules) = (self.online, self.rules);
                 if let Some(open) = self.open(event.strand) {
                     if online {
-                        open.online.step(token, quiet, place);
+                        open.online.step(token, quiet, rules, place);
                     } else {
                         open.push(token, place);
                     }
@@ -269,14 +321,11 @@ impl Analysis for Reduction {
         for strand in 0..self.open.len() {
             self.close(StrandId(strand as u32), now);
         }
-        let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
-        words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
-        for ((_, tokens), kept) in words {
-            let (movers, broken) = self.reduce(&tokens, now);
-            if let Some((commit, broken)) = broken {
+        for (kept, form) in self.forms(now) {
+            if let Some((commit, broken)) = form.broken {
                 let places = [kept.places[commit], kept.places[broken]];
                 self.findings
-                    .add(&kept.transaction, &movers, places, kept.count, now);
+                    .add(&kept.transaction, &form.movers, places, kept.count, now);
             }
         }
         Outcome {
@@ -287,33 +336,63 @@ impl Analysis for Reduction {
     }
 }
 
+/// How a transaction's events move.
+#[derive(Debug)]
+struct Form {
+    /// The movers, without what theorem 2 leaves out.
+    movers: String,
+    /// Where they do not fit, the tokens with which the first part ended and which does not fit.
+    broken: Option<(usize, usize)>,
+}
+
 impl Reduction {
-    /// The movers of a sequence, without what theorem 2 leaves out; and, where they do not fit, the tokens with which the first part
-    /// ended and which does not fit.
-    fn reduce(&mut self, tokens: &[Token], now: &Context) -> (String, Option<(usize, usize)>) {
+    /// Nobody can be at the lock at the same time, and the rules look at that.
+    fn quiet(&self, lock: ObjectId) -> bool {
+        self.rules == Rules::Tse2006 && self.locks.quiet(lock)
+    }
+
+    /// Which way an access of this sort moves; nothing where it does not even count.
+    fn access(&mut self, object: ObjectId, sort: u32, now: &Context) -> Option<Mover> {
+        match self.races.usage(object) {
+            Use::Harmless => (self.rules == Rules::Rv2003).then_some(Mover::Both),
+            Use::Contended if self.races.racy(object, sort, now) => Some(Mover::None),
+            Use::Contended => Some(Mover::Both),
+        }
+    }
+
+    /// The transactions that are kept, in the order in which they began, and how their events move.
+    fn forms(&mut self, now: &Context) -> Vec<(Kept, Form)> {
+        let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
+        words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
+        words
+            .into_iter()
+            .map(|((_, tokens), kept)| (kept, self.reduce(&tokens, now)))
+            .collect()
+    }
+
+    fn reduce(&mut self, tokens: &[Token], now: &Context) -> Form {
         // What is left, and the index of its token.
         let mut left: Vec<(Mover, usize)> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             let mover = match *token {
-                Token::Touch(object, many) => match self.races.usage(object) {
-                    Use::Harmless => continue,
-                    Use::Contended if self.races.racy(object, now) => {
-                        left.extend(many.then_some((Mover::None, at)));
-                        Mover::None
-                    }
-                    Use::Contended => Mover::Both,
-                },
-                Token::Take(lock) if self.locks.quiet(lock) => Mover::Both,
+                Token::Touch(object, sort, many) => {
+                    let Some(mover) = self.access(object, sort, now) else {
+                        continue;
+                    };
+                    left.extend(many.then_some((mover, at)));
+                    mover
+                }
+                Token::Take(lock) if self.quiet(lock) => Mover::Both,
                 Token::Take(_) | Token::Wait => Mover::Right,
                 Token::Give(lock) => {
-                    if left
+                    let empty = left
                         .last()
-                        .is_some_and(|&(_, last)| tokens[last] == Token::Take(lock))
-                    {
+                        .is_some_and(|&(_, last)| tokens[last] == Token::Take(lock));
+                    if empty && self.rules == Rules::Tse2006 {
                         left.pop();
                         continue;
                     }
-                    if self.locks.quiet(lock) {
+                    if self.quiet(lock) {
                         Mover::Both
                     } else {
                         Mover::Left
@@ -336,10 +415,10 @@ impl Reduction {
             }
             phase = next;
         }
-        (
-            left.iter().map(|(mover, _)| mover.letter()).collect(),
+        Form {
+            movers: left.iter().map(|(mover, _)| mover.letter()).collect(),
             broken,
-        )
+        }
     }
 }
 
@@ -357,13 +436,13 @@ impl Open {
         }
     }
 
-    fn touch(&mut self, place: Place) {
+    fn touch(&mut self, place: Place, sort: u32) {
         let object = place.0.object();
-        match self.segment_at.get(&object) {
-            Some(&at) => self.tokens[at] = Token::Touch(object, true),
+        match self.segment_at.get(&(object, sort)) {
+            Some(&at) => self.tokens[at] = Token::Touch(object, sort, true),
             None => {
-                self.segment_at.insert(object, self.tokens.len());
-                self.tokens.push(Token::Touch(object, false));
+                self.segment_at.insert((object, sort), self.tokens.len());
+                self.tokens.push(Token::Touch(object, sort, false));
                 self.places.push(place);
             }
         }
@@ -442,10 +521,11 @@ impl Online {
         }
     }
 
-    fn step(&mut self, token: Token, quiet: bool, place: Place) {
+    fn step(&mut self, token: Token, quiet: bool, rules: Rules, place: Place) {
         match token {
             Token::Take(lock) => {
-                self.regions.push((lock, quiet, self.phase, true));
+                let left_out = rules == Rules::Tse2006;
+                self.regions.push((lock, quiet, self.phase, left_out));
                 self.advance(if quiet { Mover::Both } else { Mover::Right }, place);
             }
             Token::Give(lock) => {

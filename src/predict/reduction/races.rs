@@ -3,7 +3,9 @@
 //! Three tests of the papers, from the coarse to the precise. *Lockset* (RV 2003, theorem 4.4; Eraser): one lock is held at every
 //! access. *Multilockset* (TSE 2006, figure 3): the locks held at all writes (`WriteSet`), the least locksets of reads
 //! (`ReadSets`), and the periods of both. *Pairwise* (RV 2003, theorem 4.3, with periods): some two accesses of different strands
-//! conflict, are parallel and have no lock in common. Whatever a coarser test calls free of races, a more precise one does.
+//! conflict, are parallel and have no lock in common. Whatever a coarser test calls free of races, a more precise one does. The
+//! first two judge a variable, the last one each sort of access by itself: a read that no other strand's write meets is free of
+//! races though the same strand's write may not be.
 //!
 //! Shared locks: a lock protects two accesses from each other if one of them holds it exclusively. So `WriteSet` is kept
 //! twice, with the locks held in any way and with those held exclusively. Updates: a variable that is only ever updated, by one
@@ -20,7 +22,7 @@ pub enum RaceTest {
     Lockset,
     /// `ReadSets`, `WriteSet` and the sets of periods (TSE 2006, figure 3).
     Multilockset,
-    /// Every two accesses (RV 2003, theorem 4.3).
+    /// Every two accesses (RV 2003, theorem 4.3): the only test that tells the accesses of a variable apart.
     Pairwise,
 }
 
@@ -41,6 +43,15 @@ struct Sort {
     period: Period,
 }
 
+/// The first access of a sort.
+#[derive(Debug)]
+struct Seen {
+    sort: Sort,
+    event: Event,
+    position: u64,
+    transaction: Option<Transaction>,
+}
+
 #[derive(Debug)]
 struct Variable {
     owner: StrandId,
@@ -57,10 +68,12 @@ struct Variable {
     read_sets: Vec<Vec<Hold>>,
     read_periods: Vec<Period>,
     write_periods: Vec<Period>,
-    /// Every sort of access, with the first of it.
-    sorts: Map<Sort, (Event, u64, Option<Transaction>)>,
-    /// The answer, until another sort of access comes.
+    /// Every sort of access, in the order in which they came.
+    sorts: Vec<Seen>,
+    numbers: Map<Sort, u32>,
+    /// The answers for the variable and, as far as somebody asked, for each sort, until another sort of access comes.
     racy: Option<bool>,
+    racing: Vec<Option<bool>>,
 }
 
 /// The races of all variables.
@@ -78,8 +91,8 @@ impl Races {
         }
     }
 
-    /// Takes an access.
-    pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) {
+    /// Takes an access, and says which sort of access it is: what tells the variable's accesses apart, if anything does.
+    pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) -> u32 {
         let sort = Sort {
             op: event.op,
             state: now.locks.state(event.strand),
@@ -94,15 +107,16 @@ impl Races {
             variable.only = None;
         }
         variable.changed |= event.op != Op::Read;
-        if variable.sorts.contains_key(&sort) {
+        let number = match variable.numbers.get(&sort) {
             // An access like an earlier one changes nothing below.
-            return;
+            Some(&number) => number,
+            None => variable.add(sort, (event, position), now),
+        };
+        match self.test {
+            // With so many sorts, the variable is judged as one.
+            RaceTest::Pairwise => number.min(MOST as u32),
+            _ => 0,
         }
-        variable.add(sort, now);
-        variable.sorts.insert(
-            sort,
-            (event, position, now.transaction(event.strand).cloned()),
-        );
     }
 
     pub(super) fn retire(&mut self, object: ObjectId) {
@@ -122,24 +136,12 @@ impl Races {
         }
     }
 
-    /// Is some access of the variable, as far as is known now, in a race?
-    pub(super) fn racy(&mut self, object: ObjectId, now: &Context) -> bool {
-        let Some(variable) = self.variables.get_mut(&object) else {
-            return false;
-        };
-        if !variable.contended() {
-            return false;
+    /// Is an access of this sort, as far as is known now, in a race?
+    pub(super) fn racy(&mut self, object: ObjectId, sort: u32, now: &Context) -> bool {
+        match self.variables.get_mut(&object) {
+            Some(variable) => variable.racy(self.test, Some(sort), now),
+            None => false,
         }
-        if let Some(known) = variable.racy {
-            return known;
-        }
-        let racy = match self.test {
-            RaceTest::Lockset => !variable.lockset.iter().any(|(_, protects)| *protects),
-            RaceTest::Pairwise if variable.sorts.len() <= MOST => variable.pair(now).is_some(),
-            _ => variable.multilockset(&now.order),
-        };
-        variable.racy = Some(racy);
-        racy
     }
 
     /// Pairs that race, one for each variable on which the test finds some.
@@ -148,22 +150,24 @@ impl Races {
         objects.sort_unstable();
         let mut races = Vec::new();
         for object in objects {
-            if !self.racy(object, now) {
+            let Some(variable) = self.variables.get_mut(&object) else {
+                continue;
+            };
+            if !variable.racy(self.test, None, now) {
                 continue;
             }
-            let variable = &self.variables[&object];
             if let Some((a, b)) = variable.pair(now) {
-                let step = |sort: &Sort| {
-                    let (event, position, transaction) = &variable.sorts[sort];
+                let step = |number: usize| {
+                    let seen = &variable.sorts[number];
                     Step {
-                        access: access(*event, *position),
-                        transaction: transaction.clone(),
-                        held: now.locks.held(sort.state).to_vec(),
+                        access: access(seen.event, seen.position),
+                        transaction: seen.transaction.clone(),
+                        held: now.locks.held(seen.sort.state).to_vec(),
                     }
                 };
                 races.push(Race {
-                    first: step(&a),
-                    second: step(&b),
+                    first: step(a),
+                    second: step(b),
                     count: 1,
                 });
             }
@@ -188,8 +192,10 @@ impl Variable {
             read_sets: Vec::new(),
             read_periods: Vec::new(),
             write_periods: Vec::new(),
-            sorts: Map::default(),
+            sorts: Vec::new(),
+            numbers: Map::default(),
             racy: None,
+            racing: Vec::new(),
         }
     }
 
@@ -197,10 +203,51 @@ impl Variable {
         self.escaped && self.changed && !matches!(self.only, Some(Op::Update(_)))
     }
 
-    /// Figure 3, up to the question.
-    fn add(&mut self, sort: Sort, now: &Context) {
+    /// Is some access in a race, of this sort where the test tells them apart?
+    fn racy(&mut self, test: RaceTest, sort: Option<u32>, now: &Context) -> bool {
+        if !self.contended() {
+            return false;
+        }
+        let pairwise = test == RaceTest::Pairwise && self.sorts.len() <= MOST;
+        let sort = sort.filter(|_| pairwise).map(|sort| sort as usize);
+        let known = match sort {
+            Some(sort) => self.racing.get(sort).copied().flatten(),
+            None => self.racy,
+        };
+        known.unwrap_or_else(|| {
+            let racy = match sort {
+                Some(sort) => (0..self.sorts.len()).any(|other| self.race(sort, other, now)),
+                None if pairwise => self.pair(now).is_some(),
+                None if test == RaceTest::Lockset => {
+                    !self.lockset.iter().any(|(_, protects)| *protects)
+                }
+                None => self.multilockset(&now.order),
+            };
+            match sort {
+                Some(sort) => {
+                    self.racing.resize(self.sorts.len(), None);
+                    self.racing[sort] = Some(racy);
+                }
+                None => self.racy = Some(racy),
+            }
+            racy
+        })
+    }
+
+    /// A new sort of access: figure 3, up to the question. Says its number.
+    fn add(&mut self, sort: Sort, (event, position): (Event, u64), now: &Context) -> u32 {
+        let number = self.sorts.len() as u32;
+        let transaction = now.transaction(event.strand).cloned();
+        self.sorts.push(Seen {
+            sort,
+            event,
+            position,
+            transaction,
+        });
+        self.numbers.insert(sort, number);
         let held = now.locks.held(sort.state);
         self.racy = None;
+        self.racing.clear();
         self.lockset.retain_mut(|(lock, protects)| {
             let hold = held.iter().find(|hold| hold.lock == *lock);
             *protects &= sort.op == Op::Read || hold.is_some_and(|hold| !hold.shared);
@@ -233,6 +280,7 @@ impl Variable {
             }
             add(&mut self.write_periods, sort.period);
         }
+        number
     }
 
     /// Figure 3's question.
@@ -257,25 +305,21 @@ impl Variable {
         !self.read_sets.iter().all(kept_out) && reads()
     }
 
-    /// Two accesses that nothing keeps apart.
-    fn pair(&self, now: &Context) -> Option<(Sort, Sort)> {
-        let mut sorts: Vec<(&Sort, u64)> = self
-            .sorts
-            .iter()
-            .map(|(sort, (_, position, _))| (sort, *position))
-            .collect();
-        sorts.sort_unstable_by_key(|&(_, position)| position);
-        for (at, &(b, _)) in sorts.iter().enumerate() {
-            for &(a, _) in &sorts[..at] {
-                if conflict(a.op, b.op)
-                    && now.order.parallel(a.period, b.period)
-                    && now.locks.disjoint(a.state, b.state)
-                {
-                    return Some((*a, *b));
-                }
-            }
-        }
-        None
+    /// Does nothing keep accesses of these sorts apart?
+    fn race(&self, a: usize, b: usize, now: &Context) -> bool {
+        let (a, b) = (&self.sorts[a].sort, &self.sorts[b].sort);
+        conflict(a.op, b.op)
+            && now.order.parallel(a.period, b.period)
+            && now.locks.disjoint(a.state, b.state)
+    }
+
+    /// The first two sorts of access that nothing keeps apart.
+    fn pair(&self, now: &Context) -> Option<(usize, usize)> {
+        (0..self.sorts.len()).find_map(|b| {
+            (0..b)
+                .find(|&a| self.race(a, b, now))
+                .map(|first| (first, b))
+        })
     }
 }
 

@@ -1,8 +1,8 @@
-//! The papers' examples and verdicts.
+//! What moves which way, and what is kept of it.
 
-use super::{RaceTest, Reduction};
-use crate::predict::Outcome;
-use crate::predict::notation::{run, trace};
+use super::{RaceTest, Reduction, Rules};
+use crate::predict::notation::{feed, movers, one_block, run, trace};
+use crate::predict::{Analysis, Context, Outcome};
 
 fn offline(text: &str) -> Outcome {
     run(Box::new(Reduction::offline()), &trace(text))
@@ -16,99 +16,29 @@ fn online(text: &str) -> Outcome {
     run(Box::new(Reduction::online()), &trace(text))
 }
 
-fn patterns(outcome: &Outcome) -> Vec<&str> {
-    outcome
-        .predictions
-        .iter()
-        .map(|found| found.pattern.trim_start_matches("not reducible: "))
-        .collect()
+/// How the events of each transaction move, those included that are reducible.
+pub(in crate::predict) fn forms(mut reduction: Reduction, text: &str) -> Vec<String> {
+    let mut now = Context::default();
+    feed(&mut now, &mut reduction, &trace(text));
+    let forms = reduction.forms(&now).into_iter();
+    forms.map(|(_, form)| form.movers).collect()
 }
 
 #[test]
-fn rv_2003_example_1_one_racy_access_in_each_transaction_is_reducible_and_two_are_not() {
-    // The read and the write race with the other's read: NN, though the set is atomic.
-    let outcome = offline("1: [ Rx Wx ]; 2: [ Rx ]");
-    assert_eq!(patterns(&outcome), ["NN"]);
-    assert_eq!(outcome.races.len(), 1);
+fn one_racy_access_in_each_transaction_is_reducible_and_two_are_not() {
     assert!(offline("1: [ Wx ]; 2: [ Rx ]").predictions.is_empty());
+    assert_eq!(movers(&offline("1: [ Wx Wx ]; 2: [ Rx ]")), ["NN"]);
 }
 
 #[test]
-fn rv_2003_example_3_race_free_setters_are_not_reducible() {
-    let outcome = offline("1: [ +l Wx -l +l Wy -l ]; 2: [ +l Wx -l +l Wy -l ]");
-    assert_eq!(patterns(&outcome), ["RBLRBL", "RBLRBL"]);
-    assert!(outcome.races.is_empty());
-}
-
-#[test]
-fn rv_2003_example_4_regions_that_only_read_are_left_out() {
-    assert!(
-        offline("1: [ +l Rx Ry -l ]; 2: [ +l Rx -l +l Ry -l ]")
-            .predictions
-            .is_empty()
-    );
-}
-
-#[test]
-fn rv_2003_example_5_only_the_transaction_with_two_regions_is_not_reducible() {
-    let outcome = offline("1: [ +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]");
-    assert_eq!(patterns(&outcome), ["RBLRBL"]);
-}
-
-#[test]
-fn rv_2003_example_6_is_race_free_pair_by_pair_and_not_by_one_lock() {
-    let text = "1: [ +l Wx -l Rx ]; 2: [ +l Rx -l ]";
-    let outcome = tested(RaceTest::Pairwise, text);
-    assert!(outcome.predictions.is_empty() && outcome.races.is_empty());
-    assert_eq!(patterns(&tested(RaceTest::Lockset, text)), ["RNLN"]);
-}
-
-#[test]
-fn rv_2003_examples_7_to_9_are_the_false_alarms_that_the_text_names() {
-    assert_eq!(patterns(&offline("1: [ Wx Wx ]; 2: [ Wx ]")), ["NN"]);
-    // RBLN in the text of 2003; since theorem 2, the region that only reads is left out.
-    assert!(
-        offline("1: [ +l Rx -l Wy ]; 2: [ +l Rx -l Wy ]")
-            .predictions
-            .is_empty()
-    );
-    let outcome = offline("1: [ +l Wx Rx -l +l Wx -l ]; 2: [ +l Wx Rx -l +l Wx -l ]");
-    // Several accesses of a variable without races are one B.
-    assert_eq!(patterns(&outcome), ["RBLRBL", "RBLRBL"]);
-}
-
-#[test]
-fn tse_2006_figures_1_and_5_the_vector_is_not_reducible_and_the_clearing_is() {
-    let outcome = offline("1: [ +v Rc -v +v Rc Re Rc Rc -v ]; 2: [ +v Rc We Wc -v ]");
-    assert_eq!(patterns(&outcome), ["RBLRBBL"]);
-    assert_eq!(
-        outcome.predictions[0]
-            .accesses
-            .iter()
-            .map(|step| step.access.position)
-            .collect::<Vec<_>>(),
-        [4, 5]
-    );
-    assert!(outcome.races.is_empty());
-}
-
-#[test]
-fn tse_2006_figure_4_multilockset_finds_no_race_and_with_t4_a_false_one() {
-    let readers = "3: [ +a Rx -a ]; 2: [ +b Rx -b ];";
-    let first = format!("{readers} 1: [ +a +b Wx Wx -b -a ]");
-    for test in [RaceTest::Multilockset, RaceTest::Pairwise] {
-        assert!(tested(test, &first).predictions.is_empty());
+fn pair_by_pair_each_sort_of_access_is_judged_by_itself_and_by_locksets_the_variable() {
+    // Only the write under no lock races, and only with the other strand's read.
+    let text = "1: [ +l Wx -l Rx Wx ]; 2: [ +l Rx -l ]";
+    assert_eq!(forms(Reduction::offline(), text), ["RBLBN", "RNL"]);
+    for test in [RaceTest::Lockset, RaceTest::Multilockset] {
+        let coarse = Reduction::offline().with(test);
+        assert_eq!(forms(coarse, text), ["RNLNN", "RNL"], "{test:?}");
     }
-    // No one lock is held at all accesses.
-    assert!(!tested(RaceTest::Lockset, &first).predictions.is_empty());
-    let fourth = format!("{readers} 4: [ Rx +a +b Wx -b -a ]");
-    assert!(
-        !tested(RaceTest::Multilockset, &fourth)
-            .predictions
-            .is_empty()
-    );
-    assert!(tested(RaceTest::Pairwise, &fourth).races.is_empty());
-    assert!(tested(RaceTest::Pairwise, &fourth).predictions.is_empty());
 }
 
 #[test]
@@ -123,6 +53,30 @@ fn theorem_2_leaves_out_regions_with_harmless_accesses_only() {
         !offline("1: [ +l Wx -l +l Wy -l ]; 2: [ +l Wx Wy -l ]")
             .predictions
             .is_empty()
+    );
+}
+
+#[test]
+fn by_the_first_papers_rules_every_region_counts_and_no_lock_moves_both_ways() {
+    let by = |rules, text: &str| {
+        let outcome = run(Box::new(Reduction::offline().by(rules)), &trace(text));
+        movers(&outcome).len()
+    };
+    for text in [
+        // Empty, read-only, thread-local; a lock of one strand, a lock under a lock.
+        "1: [ +l -l +l -l ]; 2: +l -l",
+        "1: [ +l Rx -l +l Rx -l ]; 2: +l Rx -l",
+        "1: [ +l Wx -l +l Wx -l ]; 2: +l -l",
+        "1: [ +m Wx -m +m Wx -m ]; 2: [ Ry ]",
+        "1: [ +l +k Wx -k +k Wx -k -l ]; 2: +l +k Wx -k -l",
+    ] {
+        assert_eq!(by(Rules::Tse2006, text), 0, "{text}");
+        assert_eq!(by(Rules::Rv2003, text), 1, "{text}");
+    }
+    assert_eq!("rv2003".parse(), Ok(Rules::Rv2003));
+    assert_eq!(
+        "rv2004".parse::<Rules>().unwrap_err(),
+        "expected one of rv2003, tse2006, found `rv2004`"
     );
 }
 
@@ -154,8 +108,8 @@ fn thread_local_and_protected_locks_move_both_ways() {
 fn the_online_variant_misses_what_only_later_events_show() {
     // When strand 1 runs, nobody else has touched lock or variable.
     let text = "1: [ +l Rx -l +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
-    assert_eq!(patterns(&offline(text)), ["RBLRBL", "RBLRBL"]);
-    assert_eq!(patterns(&online(text)), ["RBLRBL"]);
+    assert_eq!(movers(&offline(text)), ["RBLRBL", "RBLRBL"]);
+    assert_eq!(movers(&online(text)), ["RBLRBL"]);
     assert!(
         online("1: [ +l Wx -l ]; 2: [ +l Wx -l +l Rz -l ]")
             .predictions
@@ -183,7 +137,7 @@ fn order_takes_races_away_and_messages_move() {
             .is_empty()
     );
     assert_eq!(
-        patterns(&offline("2: [ +l Wx -l >n; 3: <n +l Wx -l >m; 2: <m ]")),
+        movers(&offline("2: [ +l Wx -l >n; 3: <n +l Wx -l >m; 2: <m ]")),
         ["RBLLR"]
     );
 }
@@ -226,24 +180,12 @@ fn updates_of_one_kind_do_not_race_and_different_ones_do() {
 
 #[test]
 fn equal_transactions_and_repeated_sections_are_kept_once() {
-    let mut now = crate::predict::Context::default();
-    let mut reduction = Reduction::offline();
+    let (mut now, mut reduction) = (Context::default(), Reduction::offline());
     let text = format!("1: [ {} ];", "+l Wx Ry -l ".repeat(50)).repeat(3) + "2: [ +l Wx -l ]";
-    for (event, position) in trace(&text).iter().zip(1..) {
-        let event = crate::trace::Event {
-            target: if event.op == crate::trace::Op::Begin {
-                1
-            } else {
-                event.target
-            },
-            ..*event
-        };
-        now.step(event, position);
-        crate::predict::Analysis::step(&mut reduction, event, position, &mut now);
-    }
+    feed(&mut now, &mut reduction, &one_block(&text));
     assert_eq!(reduction.words.len(), 2);
     assert!(reduction.words.keys().all(|(_, tokens)| tokens.len() <= 8));
-    let outcome = crate::predict::Analysis::finish(Box::new(reduction), &mut now);
+    let outcome = Box::new(reduction).finish(&mut now);
     assert_eq!(outcome.predictions.len(), 1);
     assert_eq!(outcome.predictions[0].count, 3);
 }
