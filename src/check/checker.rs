@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
 use std::hash::{Hash, Hasher};
 
-use super::{AnyEngine, Engine, EngineKind, Lowering, Violation};
+use super::kind::{AnyEngine, Visitor};
+use super::{Engine, EngineKind, FORESIGHT, Lowering, Violation};
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
 
 /// Checks a trace: [`Lowering`], an [`Engine`], and what stands between the engine and the user.
@@ -134,6 +135,31 @@ impl Checker {
         position: u64,
         names: &(impl Names + ?Sized),
     ) -> Option<Box<Violation>> {
+        if !self.lowering.stands(&event) {
+            return self.step_other(event, position, names);
+        }
+        let rust = self.lowering.semantics() == Semantics::Rust;
+        let found = if is_for_engine(&event, rust, names) {
+            note(&mut self.begins, &event, position);
+            self.engine.step(event, position)
+        } else {
+            None
+        };
+        if found.is_none() && self.held.is_empty() && self.ready.is_empty() {
+            return None;
+        }
+        self.found.extend(found.map(|violation| *violation));
+        self.conclude(event, names)
+    }
+
+    /// An event that does not stand for itself.
+    #[inline(never)]
+    fn step_other(
+        &mut self,
+        event: Event,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) -> Option<Box<Violation>> {
         let Checker {
             lowering,
             engine,
@@ -151,33 +177,66 @@ impl Checker {
             held.retain(|held| !held.unwritten.contains(&(strand, begin)));
         }
         lowering.lower(event, &mut |event| {
-            match event.op {
-                Op::Acquire
-                | Op::Release
-                | Op::AcquireShared
-                | Op::ReleaseShared
-                | Op::Upgrade
-                | Op::Downgrade
-                    if rust && names.kind(event.object()) == ObjectKind::Lock =>
-                {
-                    return;
-                }
-                Op::Begin => set(begins, event.strand, position),
-                Op::End => set(begins, event.strand, 0),
-                _ => {}
-            }
-            if let Some(violation) = engine.step(event, position) {
-                found.push(*violation);
+            if is_for_engine(&event, rust, names) {
+                note(begins, &event, position);
+                found.extend(engine.step(event, position).map(|violation| *violation));
             }
         });
+        self.conclude(event, names)
+    }
+
+    /// The event was taken: what it found, and what it did to those that are held.
+    #[inline(never)]
+    fn conclude(&mut self, event: Event, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
         if !self.found.is_empty() || (!self.held.is_empty() && event.op != Op::Read) {
             self.settle(event, names);
         }
-        if self.ready.is_empty() {
-            None
-        } else {
-            self.ready.pop_front()
+        self.ready.pop_front()
+    }
+
+    /// Takes the first `count` of these events, which follow one another from `position` on, up to one that a violation is given out at; says
+    /// how many were taken.
+    ///
+    /// The same as [`step`](Self::step) on each, in less time. The events behind `count` are those that the trace goes on with, as far as known: what they
+    /// need is fetched from memory meanwhile.
+    pub fn run(
+        &mut self,
+        events: &[Event],
+        count: usize,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) -> (usize, Option<Box<Violation>>) {
+        let mut at = 0;
+        while at < count {
+            if self.held.is_empty() && self.ready.is_empty() {
+                let (taken, found) = self.engine.accept(Plain {
+                    lowering: &mut self.lowering,
+                    begins: &mut self.begins,
+                    events: &events[at..],
+                    count: count - at,
+                    position: position + at as u64,
+                    names,
+                });
+                at += taken;
+                if let Some(violation) = found {
+                    self.found.push(*violation);
+                    let found = self.conclude(events[at - 1], names);
+                    if found.is_some() {
+                        return (at, found);
+                    }
+                    continue;
+                }
+            }
+            let Some(event) = events[..count].get(at) else {
+                break;
+            };
+            let found = self.step(*event, position + at as u64, names);
+            at += 1;
+            if found.is_some() {
+                return (at, found);
+            }
         }
+        (count, None)
     }
 
     /// Takes a whole transaction of one access, each event with its position, with no event of another strand in between.
@@ -288,6 +347,77 @@ impl Checker {
                 self.ready.push_back(held.violation);
             }
         }
+    }
+}
+
+/// Takes events as long as they stand for themselves and close no cycle; answers with how many, and the cycle.
+struct Plain<'a, N: ?Sized> {
+    lowering: &'a mut Lowering,
+    begins: &'a mut Vec<u64>,
+    events: &'a [Event],
+    /// So many are to be taken; the others are only foreseen.
+    count: usize,
+    position: u64,
+    names: &'a N,
+}
+
+impl<N: Names + ?Sized> Visitor for Plain<'_, N> {
+    type Answer = (usize, Option<Box<Violation>>);
+
+    #[inline]
+    fn visit<E: Engine>(self, engine: &mut E) -> Self::Answer {
+        match self.lowering.semantics() {
+            Semantics::Rust => self.run::<E, true>(engine),
+            Semantics::Paper => self.run::<E, false>(engine),
+        }
+    }
+}
+
+impl<N: Names + ?Sized> Plain<'_, N> {
+    #[inline(never)]
+    fn run<E: Engine, const RUST: bool>(self, engine: &mut E) -> (usize, Option<Box<Violation>>) {
+        for (at, event) in self.events[..self.count].iter().enumerate() {
+            if let Some(next) = self.events.get(at + FORESIGHT) {
+                engine.foresee(next);
+            }
+            if !self.lowering.stands_under::<RUST>(event) {
+                return (at, None);
+            }
+            if !is_for_engine(event, RUST, self.names) {
+                continue;
+            }
+            let position = self.position + at as u64;
+            note(self.begins, event, position);
+            let found = engine.take(event, position);
+            if found.is_some() {
+                return (at + 1, found);
+            }
+        }
+        (self.count, None)
+    }
+}
+
+/// Whether the engine is to see the event: locks of a [`ObjectKind::Lock`] do not order under `rust`.
+#[inline(always)]
+fn is_for_engine(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
+    match event.op {
+        Op::Acquire
+        | Op::Release
+        | Op::AcquireShared
+        | Op::ReleaseShared
+        | Op::Upgrade
+        | Op::Downgrade => !(rust && names.kind(event.object()) == ObjectKind::Lock),
+        _ => true,
+    }
+}
+
+/// Notes where transactions begin.
+#[inline(always)]
+fn note(begins: &mut Vec<u64>, event: &Event, position: u64) {
+    match event.op {
+        Op::Begin => set(begins, event.strand, position),
+        Op::End => set(begins, event.strand, 0),
+        _ => {}
     }
 }
 

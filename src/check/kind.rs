@@ -52,6 +52,14 @@ macro_rules! engines {
                     $(EngineKind::$kind => AnyEngine::$kind($kind::new()),)*
                 }
             }
+
+            /// Has the visitor work with the engine that it is: one decision for many events.
+            #[inline]
+            pub(super) fn accept<V: Visitor>(&mut self, visitor: V) -> V::Answer {
+                match self {
+                    $(AnyEngine::$kind(engine) => visitor.visit(engine),)*
+                }
+            }
         }
 
         impl Engine for AnyEngine {
@@ -80,6 +88,13 @@ engines! {
     Aerodrome = "aerodrome",
     /// [`Velodrome`].
     Velodrome = "velodrome",
+}
+
+/// What is to be done with an engine, whichever it is.
+pub(super) trait Visitor {
+    type Answer;
+
+    fn visit<E: Engine>(self, engine: &mut E) -> Self::Answer;
 }
 
 impl fmt::Display for EngineKind {

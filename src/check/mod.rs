@@ -14,7 +14,6 @@ pub mod velodrome;
 pub use aerodrome::Aerodrome;
 pub use checker::Checker;
 pub use exact::Exact;
-use kind::AnyEngine;
 pub use kind::{EngineKind, UnknownEngine};
 pub use semantics::Lowering;
 pub use velodrome::Velodrome;
@@ -32,6 +31,12 @@ pub trait Engine {
     /// After a violation the engine may be fed on: the edge that closed the cycle is not taken, so that the graph stays
     /// acyclic and every later violation is a real cycle again.
     fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>>;
+
+    #[doc(hidden)]
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        self.step(*event, position)
+    }
 
     /// Takes events that follow one another, the first of them at `position`, until one closes a cycle; says how many were taken.
     ///
