@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
 use std::hash::{Hash, Hasher};
 
-use super::kind::{AnyEngine, Visitor};
+use super::kind::{AnyEngine, Inlined, Visitor};
 use super::{Engine, EngineKind, FORESIGHT, Lowering, Violation};
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
 
@@ -365,7 +365,7 @@ impl<N: Names + ?Sized> Visitor for Plain<'_, N> {
     type Answer = (usize, Option<Box<Violation>>);
 
     #[inline]
-    fn visit<E: Engine>(self, engine: &mut E) -> Self::Answer {
+    fn visit<E: Inlined>(self, engine: &mut E) -> Self::Answer {
         match self.lowering.semantics() {
             Semantics::Rust => self.run::<E, true>(engine),
             Semantics::Paper => self.run::<E, false>(engine),
@@ -375,7 +375,7 @@ impl<N: Names + ?Sized> Visitor for Plain<'_, N> {
 
 impl<N: Names + ?Sized> Plain<'_, N> {
     #[inline(never)]
-    fn run<E: Engine, const RUST: bool>(self, engine: &mut E) -> (usize, Option<Box<Violation>>) {
+    fn run<E: Inlined, const RUST: bool>(self, engine: &mut E) -> (usize, Option<Box<Violation>>) {
         for (at, event) in self.events[..self.count].iter().enumerate() {
             if let Some(next) = self.events.get(at + FORESIGHT) {
                 engine.foresee(next);

@@ -94,8 +94,28 @@ engines! {
 pub(super) trait Visitor {
     type Answer;
 
-    fn visit<E: Engine>(self, engine: &mut E) -> Self::Answer;
+    fn visit<E: Inlined>(self, engine: &mut E) -> Self::Answer;
 }
+
+/// An engine as a loop over many events has it.
+pub(super) trait Inlined: Engine {
+    /// [`step`](Engine::step), inside of the loop where that pays.
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        self.step(*event, position)
+    }
+}
+
+impl Inlined for Exact {
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        Exact::take(self, event, position)
+    }
+}
+
+impl Inlined for Aerodrome {}
+
+impl Inlined for Velodrome {}
 
 impl fmt::Display for EngineKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

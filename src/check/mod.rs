@@ -32,12 +32,6 @@ pub trait Engine {
     /// acyclic and every later violation is a real cycle again.
     fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>>;
 
-    #[doc(hidden)]
-    #[inline(always)]
-    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
-        self.step(*event, position)
-    }
-
     /// Takes events that follow one another, the first of them at `position`, until one closes a cycle; says how many were taken.
     ///
     /// The same as [`step`](Engine::step) on each, but faster: where there are many variables the cost is in waiting for them.

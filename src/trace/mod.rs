@@ -17,6 +17,7 @@ pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
 pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
+use tables::Description;
 pub use tables::Tables;
 pub use wellformed::{Admitted, Malformed, Rule, WellFormed, describe, object_name};
 

@@ -23,6 +23,14 @@ struct Block {
     site: SiteId,
 }
 
+/// An [`ObjectInfo`] whose names stand somewhere else.
+pub(crate) struct Description<'a> {
+    pub(crate) kind: ObjectKind,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) type_name: Option<&'a str>,
+    pub(crate) created: SiteId,
+}
+
 /// The names behind a trace's numbers, as its reader knows them.
 ///
 /// Memory follows the numbers, which are dense: an object that retires gives its entry to the next that gets its number.
@@ -67,17 +75,54 @@ impl Tables {
 
     /// Names a strand, or the new one that has got the number.
     pub fn define_strand(&mut self, id: StrandId, info: &StrandInfo) {
-        *entry(&mut self.strands, id.0) = Some(Name::new(info.name.as_bytes()));
+        self.name_strand(id, &info.name);
+    }
+
+    pub(crate) fn name_strand(&mut self, id: StrandId, name: &str) {
+        *entry(&mut self.strands, id.0) = Some(Name::new(name.as_bytes()));
+    }
+
+    /// Whether the strand was defined by this name.
+    pub(crate) fn is_strand(&self, id: StrandId, name: &str) -> bool {
+        match self.strands.get(id.0 as usize) {
+            Some(Some(known)) => known.bytes() == name.as_bytes(),
+            _ => false,
+        }
     }
 
     /// Describes an object, or the new one that has got the number.
     pub fn define_object(&mut self, id: ObjectId, info: &ObjectInfo) {
-        let name = info.name.as_ref().map(|name| Name::new(name.as_bytes()));
-        let type1 = info
-            .type_name
-            .as_ref()
-            .map_or(0, |name| self.intern_type(name) + 1);
+        self.describe_object(
+            id,
+            &Description {
+                kind: info.kind,
+                name: info.name.as_deref(),
+                type_name: info.type_name.as_deref(),
+                created: info.created,
+            },
+        );
+    }
+
+    pub(crate) fn describe_object(&mut self, id: ObjectId, info: &Description<'_>) {
+        let name = info.name.map(|name| Name::new(name.as_bytes()));
+        let type1 = info.type_name.map_or(0, |name| self.intern_type(name) + 1);
         self.set_object(id, info.kind, name, type1, info.created);
+    }
+
+    /// Whether the object was described so.
+    pub(crate) fn is_object(&self, id: ObjectId, info: &Description<'_>) -> bool {
+        let at = id.0 as usize;
+        let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
+            return false;
+        };
+        let type_name = match object.type1 {
+            0 => None,
+            type1 => Some(&self.types[type1 as usize - 1]),
+        };
+        kind == info.kind
+            && object.created == info.created
+            && object.name.as_ref().map(Name::bytes) == info.name.map(str::as_bytes)
+            && type_name.map(Name::bytes) == info.type_name.map(str::as_bytes)
     }
 
     /// Describes a site.

@@ -275,16 +275,11 @@ impl WellFormed {
                 &mut self.strands[event.strand.0 as usize]
             }
         };
+        // Before all else, so that an access is not decided by a jump among many.
+        if matches!(event.op, Op::Read | Op::Write) {
+            return Ok(true);
+        }
         match event.op {
-            Op::Read
-            | Op::Write
-            | Op::ReadWrite
-            | Op::Update(_)
-            | Op::Split
-            | Op::Restart
-            | Op::Signal
-            | Op::Await
-            | Op::Value => Ok(true),
             Op::Begin => {
                 strand.depth += 1;
                 Ok(strand.depth == 1)
@@ -321,6 +316,13 @@ impl WellFormed {
     #[inline(never)]
     fn take_rarer(&mut self, event: &Event) -> Result<bool, Rule> {
         match event.op {
+            Op::ReadWrite
+            | Op::Update(_)
+            | Op::Split
+            | Op::Restart
+            | Op::Signal
+            | Op::Await
+            | Op::Value => Ok(true),
             Op::Fork => {
                 let child = self.strand(event.other());
                 if child.life == Life::Live {
@@ -372,7 +374,9 @@ impl WellFormed {
                 }
                 Ok(true)
             }
-            _ => Ok(true),
+            Op::Read | Op::Write | Op::Begin | Op::End | Op::Acquire | Op::Release => {
+                unreachable!("handled by the caller")
+            }
         }
     }
 
@@ -380,12 +384,18 @@ impl WellFormed {
     fn object(&mut self, id: ObjectId) -> &mut State {
         let at = id.0 as usize;
         if at >= self.objects.len() {
-            self.objects.resize(at + 1, State::Free);
+            self.grow(at);
         }
         &mut self.objects[at]
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, at: usize) {
+        self.objects.resize(at + 1, State::Free);
+    }
+
+    #[inline(always)]
     fn acquire(&mut self, event: &Event) -> Result<bool, Rule> {
         let state = self.object(event.object());
         match state {
@@ -404,7 +414,7 @@ impl WellFormed {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, event: &Event) -> Result<bool, Rule> {
         let guards_move = self.guards_move;
         let state = self.object(event.object());
@@ -422,6 +432,7 @@ impl WellFormed {
     }
 
     /// Why the object cannot be acquired.
+    #[cold]
     fn holder(&self, id: ObjectId) -> Rule {
         match self.objects[id.0 as usize] {
             State::Held { holder, .. } => Rule::Held(holder),

@@ -320,8 +320,9 @@ impl Exact {
 }
 
 impl Exact {
+    /// [`step`](Engine::step), which a loop is to have inside it.
     #[inline(always)]
-    fn take_one(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+    pub(super) fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
         match event.op {
             Op::Read => self.access(Tag::Read, event, position),
             Op::Write => self.access(Tag::Write, event, position),
@@ -405,12 +406,7 @@ impl Exact {
 impl Engine for Exact {
     #[inline]
     fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        self.take_one(&event, position)
-    }
-
-    #[inline(always)]
-    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
-        self.take_one(event, position)
+        self.take(&event, position)
     }
 
     fn run(&mut self, events: &[Event], position: u64) -> (usize, Option<Box<Violation>>) {
