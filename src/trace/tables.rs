@@ -26,8 +26,8 @@ struct Block {
 /// An [`ObjectInfo`] whose names stand somewhere else.
 pub(crate) struct Description<'a> {
     pub(crate) kind: ObjectKind,
-    pub(crate) name: Option<&'a str>,
-    pub(crate) type_name: Option<&'a str>,
+    pub(crate) name: Option<&'a [u8]>,
+    pub(crate) type_name: Option<&'a [u8]>,
     pub(crate) created: SiteId,
 }
 
@@ -75,17 +75,17 @@ impl Tables {
 
     /// Names a strand, or the new one that has got the number.
     pub fn define_strand(&mut self, id: StrandId, info: &StrandInfo) {
-        self.name_strand(id, &info.name);
+        self.name_strand(id, info.name.as_bytes());
     }
 
-    pub(crate) fn name_strand(&mut self, id: StrandId, name: &str) {
-        *entry(&mut self.strands, id.0) = Some(Name::new(name.as_bytes()));
+    pub(crate) fn name_strand(&mut self, id: StrandId, name: &[u8]) {
+        *entry(&mut self.strands, id.0) = Some(Name::new(name));
     }
 
     /// Whether the strand was defined by this name.
-    pub(crate) fn is_strand(&self, id: StrandId, name: &str) -> bool {
+    pub(crate) fn is_strand(&self, id: StrandId, name: &[u8]) -> bool {
         match self.strands.get(id.0 as usize) {
-            Some(Some(known)) => known.bytes() == name.as_bytes(),
+            Some(Some(known)) => known.bytes() == name,
             _ => false,
         }
     }
@@ -96,15 +96,15 @@ impl Tables {
             id,
             &Description {
                 kind: info.kind,
-                name: info.name.as_deref(),
-                type_name: info.type_name.as_deref(),
+                name: info.name.as_deref().map(str::as_bytes),
+                type_name: info.type_name.as_deref().map(str::as_bytes),
                 created: info.created,
             },
         );
     }
 
     pub(crate) fn describe_object(&mut self, id: ObjectId, info: &Description<'_>) {
-        let name = info.name.map(|name| Name::new(name.as_bytes()));
+        let name = info.name.map(Name::new);
         let type1 = info.type_name.map_or(0, |name| self.intern_type(name) + 1);
         self.set_object(id, info.kind, name, type1, info.created);
     }
@@ -121,8 +121,8 @@ impl Tables {
         };
         kind == info.kind
             && object.created == info.created
-            && object.name.as_ref().map(Name::bytes) == info.name.map(str::as_bytes)
-            && type_name.map(Name::bytes) == info.type_name.map(str::as_bytes)
+            && object.name.as_ref().map(Name::bytes) == info.name
+            && type_name.map(Name::bytes) == info.type_name
     }
 
     /// Describes a site.
@@ -151,9 +151,9 @@ impl Tables {
         self.blocks[at] = block;
     }
 
-    fn intern_type(&mut self, name: &str) -> u32 {
+    fn intern_type(&mut self, name: &[u8]) -> u32 {
         let ids = self.type_ids.get_or_insert_with(Interner::new);
-        let key = Key::new(name.as_bytes());
+        let key = Key::new(name);
         ids.get(&key, |id| self.types[id as usize].bytes())
             .unwrap_or_else(|| {
                 let id = self.types.len() as u32;
@@ -163,6 +163,7 @@ impl Tables {
             })
     }
 
+    #[inline]
     fn set_object(
         &mut self,
         id: ObjectId,
@@ -172,7 +173,18 @@ impl Tables {
         created: SiteId,
     ) {
         let at = id.0 as usize;
-        if at >= self.objects.len() {
+        let object = Object {
+            name,
+            type1,
+            created,
+        };
+        // Most are new, and the next in number.
+        if at == self.objects.len() {
+            self.kinds.push(kind);
+            self.objects.push(object);
+            return;
+        }
+        if at > self.objects.len() {
             self.kinds.resize(at + 1, ObjectKind::Variable);
             self.objects.resize(
                 at + 1,
@@ -184,11 +196,7 @@ impl Tables {
             );
         }
         self.kinds[at] = kind;
-        self.objects[at] = Object {
-            name,
-            type1,
-            created,
-        };
+        self.objects[at] = object;
     }
 
     pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {

@@ -417,7 +417,7 @@ impl<R: Read> AeroReader<R> {
         let new = number == known;
         match what {
             super::DEFINE_STRAND => {
-                let (id, name) = (StrandId(number), text(at, body)?);
+                let (id, name) = (StrandId(number), name_in(at, body)?);
                 if new || !self.tables.is_strand(id, name) {
                     if !new && pending {
                         return Ok(false);
@@ -443,7 +443,7 @@ impl<R: Read> AeroReader<R> {
                         .split_at_checked(usize::from(length))
                         .ok_or_else(short)?;
                     rest = after;
-                    text(at, name).map(Some)
+                    name_in(at, name).map(Some)
                 };
                 let info = Description {
                     kind,
@@ -569,6 +569,14 @@ fn text(word: usize, bytes: &[u8]) -> Result<&str, Wrong> {
             format!("`{}`", bytes.escape_ascii()),
         )
     })
+}
+
+/// The same as bytes. Most names are ASCII, which is seen at once.
+fn name_in(word: usize, bytes: &[u8]) -> Result<&[u8], Wrong> {
+    if !bytes.is_ascii() {
+        text(word, bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Reads until the buffer is full or the input ends; says how much there was.
