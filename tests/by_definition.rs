@@ -579,8 +579,21 @@ impl Findings {
     }
 }
 
+/// Strands with even numbers are of one scope, the others of another.
+fn scope(strand: StrandId) -> u32 {
+    strand.0 % 2
+}
+
+fn checker(engine: EngineKind, semantics: Semantics) -> Checker {
+    let mut checker = Checker::new(engine, semantics);
+    for strand in (0..8).map(StrandId) {
+        checker.set_scope(strand, scope(strand));
+    }
+    checker
+}
+
 fn singly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findings {
-    let (mut checker, mut given_out) = (Checker::new(engine, semantics), Vec::new());
+    let (mut checker, mut given_out) = (checker(engine, semantics), Vec::new());
     for (&event, position) in events.iter().zip(1..) {
         let found = checker.step(event, position, &Kinds);
         given_out.extend(found.map(|violation| (position, *violation)));
@@ -594,7 +607,7 @@ fn in_runs(
     events: &[Event],
     random: &mut Random,
 ) -> Findings {
-    let (mut checker, mut given_out) = (Checker::new(engine, semantics), Vec::new());
+    let (mut checker, mut given_out) = (checker(engine, semantics), Vec::new());
     let mut at = 0;
     while at < events.len() {
         let left = (events.len() - at) as u64;
@@ -610,17 +623,21 @@ fn in_runs(
     Findings::new(checker, given_out)
 }
 
-/// What makes two violations one: block, entry, exit and object.
-fn key(violation: &Violation, position: u64) -> (Option<BlockId>, SiteId, SiteId, Option<u32>) {
-    let n = violation.edges.len();
-    let blame = violation.blame;
-    let block = violation.transactions[blame].block;
+/// What makes two violations one: scope, block, entry, exit and object.
+type Key = (u32, Option<BlockId>, SiteId, SiteId, Option<u32>);
+
+fn key(violation: &Violation, event: &Event) -> Key {
+    let (n, blame) = (violation.edges.len(), violation.blame);
+    let (scope, block) = (scope(event.strand), violation.transactions[blame].block);
     if n == 0 {
-        return (block, SiteId(position as u32), SiteId::NONE, None);
+        return (scope, block, event.site, SiteId::NONE, None);
     }
-    let entry = violation.edges[(blame + n - 1) % n].to;
+    let (entry, exit) = (
+        violation.edges[(blame + n - 1) % n].to,
+        violation.edges[blame].from,
+    );
     let object = entry.object.map(|object| object.0);
-    (block, entry.site, violation.edges[blame].from.site, object)
+    (scope, block, entry.site, exit.site, object)
 }
 
 /// A violation that is held: which, how often, and for whom.
@@ -628,7 +645,8 @@ struct Held {
     violation: Violation,
     count: u64,
     unwritten: Vec<(StrandId, u64)>,
-    position: u64,
+    /// What was found at this event.
+    event: Event,
 }
 
 /// The checker in its simplest form: all that a trace is lowered to goes to the engine, and every violation is looked at after every event.
@@ -676,7 +694,7 @@ fn plainly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findin
                 .filter(is_unwritten)
                 .collect();
             let same = held.iter_mut().find(|held| {
-                key(&held.violation, held.position) == key(&violation, position)
+                key(&held.violation, &held.event) == key(&violation, &event)
                     && held.unwritten == unwritten
             });
             match same {
@@ -685,7 +703,7 @@ fn plainly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findin
                     violation: *violation,
                     count: 1,
                     unwritten,
-                    position,
+                    event,
                 }),
             }
         }
@@ -717,11 +735,14 @@ fn plainly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findin
     }
 }
 
-type Known = HashMap<(Option<BlockId>, SiteId, SiteId, Option<u32>), usize>;
-
-fn give_out(held: Held, known: &mut Known, counts: &mut Vec<u64>, ready: &mut Vec<Violation>) {
+fn give_out(
+    held: Held,
+    known: &mut HashMap<Key, usize>,
+    counts: &mut Vec<u64>,
+    ready: &mut Vec<Violation>,
+) {
     let number = *known
-        .entry(key(&held.violation, held.position))
+        .entry(key(&held.violation, &held.event))
         .or_insert_with(|| {
             ready.push(held.violation);
             counts.push(0);
