@@ -176,7 +176,7 @@ impl Checker {
             let begin = begins.get(strand.0 as usize).copied().unwrap_or(0);
             held.retain(|held| !held.unwritten.contains(&(strand, begin)));
         }
-        lowering.lower(event, &mut |event| {
+        lowering.lower_other(event, &mut |event| {
             if is_for_engine(&event, rust, names) {
                 note(begins, &event, position);
                 found.extend(engine.step(event, position).map(|violation| *violation));

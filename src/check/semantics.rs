@@ -101,7 +101,7 @@ impl Lowering {
     }
 
     /// Takes the next recorded event if it stands for itself and nothing else, as most do. Otherwise nothing has happened, and it is
-    /// [`lower`](Self::lower)'s.
+    /// [`lower_other`](Self::lower_other)'s.
     #[inline(always)]
     pub(super) fn stands(&mut self, event: &Event) -> bool {
         match self.semantics {
@@ -145,7 +145,7 @@ impl Lowering {
 
     /// An event that does not stand for itself, or a strand's first.
     #[inline(never)]
-    fn lower_other(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+    pub(super) fn lower_other(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         if self.semantics == Semantics::Paper {
             if let Op::Update(_) = event.op {
                 emit(Event {
@@ -158,9 +158,6 @@ impl Lowering {
         if self.strand(event.strand).works_for.is_some() {
             return self.lower_work(event, emit);
         }
-        if self.stands(&event) {
-            return emit(event);
-        }
         match event.op {
             Op::End => {
                 self.dismiss(event.strand, emit);
@@ -170,7 +167,11 @@ impl Lowering {
             Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
                 self.share(event, emit);
             }
-            _ => self.lower_rare(event, emit),
+            Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
+                self.lower_rare(event, emit);
+            }
+            // A strand's first event: it is known now.
+            _ => self.lower(event, emit),
         }
     }
 
