@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
 use std::hash::{Hash, Hasher};
 
-use super::{AnyEngine, Engine, EngineKind, Lowering, Violation};
+use super::kind::{AnyEngine, Inlined, Visitor};
+use super::{Engine, EngineKind, FORESIGHT, Lowering, Violation};
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
 
 /// Checks a trace: [`Lowering`], an [`Engine`], and what stands between the engine and the user.
@@ -52,10 +53,7 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, Str
 pub struct Checker {
     lowering: Lowering,
     engine: AnyEngine,
-    /// Where each strand's open transaction began; 0 where none is open.
-    begins: Vec<u64>,
-    /// How many transactions are open.
-    open: usize,
+    open: Open,
     found: Vec<Violation>,
     held: Vec<Held>,
     ready: VecDeque<Box<Violation>>,
@@ -93,8 +91,7 @@ impl Checker {
         Checker {
             lowering: Lowering::new(semantics),
             engine: AnyEngine::new(engine),
-            begins: Vec::new(),
-            open: 0,
+            open: Open::default(),
             found: Vec::new(),
             held: Vec::new(),
             ready: VecDeque::new(),
@@ -116,10 +113,7 @@ impl Checker {
 
     /// The position at which the strand's open transaction began.
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
-        self.begins
-            .get(strand.0 as usize)
-            .copied()
-            .filter(|&begin| begin != 0)
+        Some(self.open.since(strand)).filter(|&begin| begin != 0)
     }
 
     /// Forgets which violations a scope has had.
@@ -137,10 +131,34 @@ impl Checker {
         position: u64,
         names: &(impl Names + ?Sized),
     ) -> Option<Box<Violation>> {
+        if !self.lowering.stands(&event) {
+            return self.step_other(event, position, names);
+        }
+        let rust = self.lowering.semantics() == Semantics::Rust;
+        let found = if is_for_engine(&event, rust, names) {
+            self.open.note(&event, position);
+            self.engine.step(event, position)
+        } else {
+            None
+        };
+        if found.is_none() && self.held.is_empty() && self.ready.is_empty() {
+            return None;
+        }
+        self.found.extend(found.map(|violation| *violation));
+        self.conclude(event, names)
+    }
+
+    /// An event that does not stand for itself.
+    #[inline(never)]
+    fn step_other(
+        &mut self,
+        event: Event,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) -> Option<Box<Violation>> {
         let Checker {
             lowering,
             engine,
-            begins,
             open,
             found,
             held,
@@ -151,44 +169,77 @@ impl Checker {
             && event.op == Op::Restart
             && let Some(strand) = lowering.unwritten(event.strand)
         {
-            let begin = begins.get(strand.0 as usize).copied().unwrap_or(0);
+            let begin = open.since(strand);
             held.retain(|held| !held.unwritten.contains(&(strand, begin)));
         }
-        lowering.lower(event, &mut |event| {
-            match event.op {
-                Op::Acquire
-                | Op::Release
-                | Op::AcquireShared
-                | Op::ReleaseShared
-                | Op::Upgrade
-                | Op::Downgrade
-                    if rust && names.kind(event.object()) == ObjectKind::Lock =>
-                {
-                    return;
-                }
-                Op::Begin => *open += usize::from(set(begins, event.strand, position) == 0),
-                Op::End => *open -= usize::from(set(begins, event.strand, 0) != 0),
-                _ => {}
-            }
-            if let Some(violation) = engine.step(event, position) {
-                found.push(*violation);
+        lowering.lower_other(event, &mut |event| {
+            if is_for_engine(&event, rust, names) {
+                open.note(&event, position);
+                found.extend(engine.step(event, position).map(|violation| *violation));
             }
         });
+        self.conclude(event, names)
+    }
+
+    /// The event was taken: what it found, and what it did to those that are held.
+    #[inline(never)]
+    fn conclude(&mut self, event: Event, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
         if !self.found.is_empty() || (!self.held.is_empty() && event.op != Op::Read) {
             self.settle(event, names);
         }
-        if self.ready.is_empty() {
-            None
-        } else {
-            self.ready.pop_front()
+        self.ready.pop_front()
+    }
+
+    /// Takes the first `count` of these events, which follow one another from `position` on, up to one that a violation is given out at; says
+    /// how many were taken.
+    ///
+    /// The same as [`step`](Self::step) on each, in less time. The events behind `count` are those that the trace goes on with, as far as known: what they
+    /// need is fetched from memory meanwhile.
+    pub fn run(
+        &mut self,
+        events: &[Event],
+        count: usize,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) -> (usize, Option<Box<Violation>>) {
+        let mut at = 0;
+        while at < count {
+            if self.held.is_empty() && self.ready.is_empty() {
+                let (taken, found) = self.engine.accept(Plain {
+                    lowering: &mut self.lowering,
+                    open: &mut self.open,
+                    events: &events[at..],
+                    count: count - at,
+                    position: position + at as u64,
+                    names,
+                });
+                at += taken;
+                if let Some(violation) = found {
+                    self.found.push(*violation);
+                    let found = self.conclude(events[at - 1], names);
+                    if found.is_some() {
+                        return (at, found);
+                    }
+                    continue;
+                }
+            }
+            let Some(event) = events[..count].get(at) else {
+                break;
+            };
+            let found = self.step(*event, position + at as u64, names);
+            at += 1;
+            if found.is_some() {
+                return (at, found);
+            }
         }
+        (count, None)
     }
 
     /// Whether no transaction is open and no violation is held back. Everything that has happened before such a moment is without
     /// meaning for what comes: what a later transaction reaches begins later.
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.open == 0 && self.held.is_empty() && self.ready.is_empty()
+        self.open.count == 0 && self.held.is_empty() && self.ready.is_empty()
     }
 
     /// The event will be taken soon, best [`FORESIGHT`](super::FORESIGHT) events later: what it needs is fetched from memory until then.
@@ -256,8 +307,7 @@ impl Checker {
     }
 
     fn is_unwritten(&self, (strand, begin): (StrandId, u64)) -> bool {
-        self.begins.get(strand.0 as usize) == Some(&begin)
-            && self.lowering.unwritten(strand) == Some(strand)
+        self.open.since(strand) == begin && self.lowering.unwritten(strand) == Some(strand)
     }
 
     fn give_out(&mut self, held: Held) {
@@ -272,13 +322,99 @@ impl Checker {
     }
 }
 
-#[inline]
-fn set(begins: &mut Vec<u64>, strand: StrandId, position: u64) -> u64 {
-    let at = strand.0 as usize;
-    if at >= begins.len() {
-        begins.resize(at + 1, 0);
+/// Takes events as long as they stand for themselves and close no cycle; answers with how many, and the cycle.
+struct Plain<'a, N: ?Sized> {
+    lowering: &'a mut Lowering,
+    open: &'a mut Open,
+    events: &'a [Event],
+    /// So many are to be taken; the others are only foreseen.
+    count: usize,
+    position: u64,
+    names: &'a N,
+}
+
+impl<N: Names + ?Sized> Visitor for Plain<'_, N> {
+    type Answer = (usize, Option<Box<Violation>>);
+
+    #[inline]
+    fn visit<E: Inlined>(self, engine: &mut E) -> Self::Answer {
+        match self.lowering.semantics() {
+            Semantics::Rust => self.run::<E, true>(engine),
+            Semantics::Paper => self.run::<E, false>(engine),
+        }
     }
-    std::mem::replace(&mut begins[at], position)
+}
+
+impl<N: Names + ?Sized> Plain<'_, N> {
+    #[inline(never)]
+    fn run<E: Inlined, const RUST: bool>(self, engine: &mut E) -> (usize, Option<Box<Violation>>) {
+        for (at, event) in self.events[..self.count].iter().enumerate() {
+            if let Some(next) = self.events.get(at + FORESIGHT) {
+                engine.foresee(next);
+            }
+            if !self.lowering.stands_under::<RUST>(event) {
+                return (at, None);
+            }
+            if !is_for_engine(event, RUST, self.names) {
+                continue;
+            }
+            let position = self.position + at as u64;
+            self.open.note(event, position);
+            let found = engine.take(event, position);
+            if found.is_some() {
+                return (at + 1, found);
+            }
+        }
+        (self.count, None)
+    }
+}
+
+/// Whether the engine is to see the event: locks of a [`ObjectKind::Lock`] do not order under `rust`.
+#[inline(always)]
+fn is_for_engine(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
+    match event.op {
+        Op::Acquire
+        | Op::Release
+        | Op::AcquireShared
+        | Op::ReleaseShared
+        | Op::Upgrade
+        | Op::Downgrade => !(rust && names.kind(event.object()) == ObjectKind::Lock),
+        _ => true,
+    }
+}
+
+/// The transactions that are open.
+#[derive(Debug, Default)]
+struct Open {
+    /// Where each strand's began; 0 where none is open.
+    since: Vec<u64>,
+    count: usize,
+}
+
+impl Open {
+    #[inline]
+    fn since(&self, strand: StrandId) -> u64 {
+        self.since.get(strand.0 as usize).copied().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn note(&mut self, event: &Event, position: u64) {
+        match event.op {
+            Op::Begin => self.count += usize::from(self.set(event.strand, position) == 0),
+            Op::End => self.count -= usize::from(self.set(event.strand, 0) != 0),
+            _ => {}
+        }
+    }
+
+    /// What it was before.
+    #[inline]
+    fn set(&mut self, strand: StrandId, position: u64) -> u64 {
+        let at = strand.0 as usize;
+        if at >= self.since.len() {
+            self.since.resize(at + 1, 0);
+        }
+        std::mem::replace(&mut self.since[at], position)
+    }
 }
 
 fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Key {

@@ -52,6 +52,14 @@ macro_rules! engines {
                     $(EngineKind::$kind => AnyEngine::$kind($kind::new()),)*
                 }
             }
+
+            /// Has the visitor work with the engine that it is: one decision for many events.
+            #[inline]
+            pub(super) fn accept<V: Visitor>(&mut self, visitor: V) -> V::Answer {
+                match self {
+                    $(AnyEngine::$kind(engine) => visitor.visit(engine),)*
+                }
+            }
         }
 
         impl Engine for AnyEngine {
@@ -81,6 +89,33 @@ engines! {
     /// [`Velodrome`].
     Velodrome = "velodrome",
 }
+
+/// What is to be done with an engine, whichever it is.
+pub(super) trait Visitor {
+    type Answer;
+
+    fn visit<E: Inlined>(self, engine: &mut E) -> Self::Answer;
+}
+
+/// An engine as a loop over many events has it.
+pub(super) trait Inlined: Engine {
+    /// [`step`](Engine::step), inside of the loop where that pays.
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        self.step(*event, position)
+    }
+}
+
+impl Inlined for Exact {
+    #[inline(always)]
+    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+        Exact::take(self, event, position)
+    }
+}
+
+impl Inlined for Aerodrome {}
+
+impl Inlined for Velodrome {}
 
 impl fmt::Display for EngineKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,7 +14,6 @@ pub mod velodrome;
 pub use aerodrome::Aerodrome;
 pub use checker::Checker;
 pub use exact::Exact;
-use kind::AnyEngine;
 pub use kind::{EngineKind, UnknownEngine};
 pub use semantics::Lowering;
 pub use velodrome::Velodrome;

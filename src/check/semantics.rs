@@ -83,43 +83,85 @@ impl Lowering {
     /// Takes the next recorded event and emits what it stands for: nothing, one event, or several.
     #[inline]
     pub fn lower(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        if self.stands(&event) {
+            emit(event);
+        } else {
+            self.lower_other(event, emit);
+        }
+    }
+
+    /// Takes the next recorded event if it stands for itself and nothing else, as most do. Otherwise nothing has happened, and it is
+    /// [`lower_other`](Self::lower_other)'s.
+    #[inline(always)]
+    pub(super) fn stands(&mut self, event: &Event) -> bool {
         match self.semantics {
-            Semantics::Paper => match event.op {
-                Op::Split | Op::Restart => {}
-                Op::Update(_) => emit(Event {
+            Semantics::Rust => self.stands_under::<true>(event),
+            Semantics::Paper => self.stands_under::<false>(event),
+        }
+    }
+
+    /// The same, where the semantics is known to be `rust` or `paper`.
+    #[inline(always)]
+    pub(super) fn stands_under<const RUST: bool>(&mut self, event: &Event) -> bool {
+        if !RUST {
+            return !matches!(event.op, Op::Split | Op::Restart | Op::Update(_));
+        }
+        let Some(strand) = self.strands.get_mut(event.strand.0 as usize) else {
+            return false;
+        };
+        if strand.works_for.is_some() {
+            return false;
+        }
+        match event.op {
+            Op::Begin => {
+                strand.block = Some((event.block(), event.site));
+                strand.written = false;
+            }
+            Op::End if strand.workers.is_empty() => strand.block = None,
+            Op::End
+            | Op::Split
+            | Op::Restart
+            | Op::Fork
+            | Op::Join
+            | Op::Exit
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::Upgrade
+            | Op::Downgrade => return false,
+            op => strand.written |= writes(op),
+        }
+        true
+    }
+
+    /// An event that does not stand for itself, or a strand's first.
+    #[inline(never)]
+    pub(super) fn lower_other(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
+        if self.semantics == Semantics::Paper {
+            if let Op::Update(_) = event.op {
+                emit(Event {
                     op: Op::ReadWrite,
                     ..event
-                }),
-                _ => emit(event),
-            },
-            Semantics::Rust => {
-                let strand = self.strand(event.strand);
-                if strand.works_for.is_some() {
-                    return self.lower_work(event, emit);
-                }
-                match event.op {
-                    Op::Begin => {
-                        strand.block = Some((event.block(), event.site));
-                        strand.written = false;
-                        emit(event);
-                    }
-                    Op::End => {
-                        self.dismiss(event.strand, emit);
-                        self.strand(event.strand).block = None;
-                        emit(event);
-                    }
-                    Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
-                        self.lower_rare(event, emit);
-                    }
-                    Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
-                        self.share(event, emit);
-                    }
-                    op => {
-                        strand.written |= writes(op);
-                        emit(event);
-                    }
-                }
+                });
             }
+            return;
+        }
+        if self.strand(event.strand).works_for.is_some() {
+            return self.lower_work(event, emit);
+        }
+        match event.op {
+            Op::End => {
+                self.dismiss(event.strand, emit);
+                self.strand(event.strand).block = None;
+                emit(event);
+            }
+            Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
+                self.share(event, emit);
+            }
+            Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
+                self.lower_rare(event, emit);
+            }
+            // A strand's first event: it is known now.
+            _ => self.lower(event, emit),
         }
     }
 

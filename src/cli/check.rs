@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use lexopt::{Arg, Parser};
 use serde::Serialize;
 
-use super::feed::{NotAtomic, feed};
+use super::feed::{NotAtomic, feed_runs};
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
-use crate::check::{Checker, EngineKind, FORESIGHT};
+use crate::check::{Checker, EngineKind};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
@@ -105,25 +105,29 @@ impl Options {
         let mut checker = Checker::new(self.engine, semantics);
         let mut reports: Vec<Report> = Vec::new();
         let mut window = self.window.take();
-        let events = feed(
+        let events = feed_runs(
             source.as_mut(),
             self.not_atomic.as_mut(),
             Progress::new(file),
-            |events, event, position, names| {
-                if let Some(next) = events.get(FORESIGHT) {
-                    checker.foresee(next);
-                }
-                let Some(event) = event else {
-                    return ControlFlow::Continue(());
-                };
-                if let Some((window, _)) = &mut window {
-                    window.push(event, position);
-                }
-                if let Some(violation) = checker.step(event, position, names) {
-                    let extras = extras(&window, reports.len());
-                    reports.push(Report::new(&violation, names, &extras));
-                    if !self.all {
-                        return ControlFlow::Break(());
+            |run, names| {
+                let mut taken = 0;
+                while taken < run.count {
+                    let (events, position) = (&run.events[taken..], run.position + taken as u64);
+                    let left = match &mut window {
+                        None => run.count - taken,
+                        Some((window, _)) => {
+                            window.push(events[0], position);
+                            1
+                        }
+                    };
+                    let (count, violation) = checker.run(events, left, position, names);
+                    taken += count;
+                    if let Some(violation) = violation {
+                        let extras = extras(&window, reports.len());
+                        reports.push(Report::new(&violation, names, &extras));
+                        if !self.all {
+                            return ControlFlow::Break(taken);
+                        }
                     }
                 }
                 ControlFlow::Continue(())

@@ -105,8 +105,8 @@ fn copy(
     let failure = |error| Failure::Output(shown.to_owned(), error);
     let mut writer = Writer::new(to, out, source.semantics()).map_err(failure)?;
     let mut broken = None;
-    feed(source, None, progress, |events, _, _, names| {
-        match writer.event(&events[0], names) {
+    feed(source, None, progress, |event, _, _, names| {
+        match writer.event(event, names) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 broken = Some(error);

@@ -1,40 +1,79 @@
-//! A trace's events, one by one, checked.
+//! A trace's events, checked: one by one, or run by run.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::Failure;
 use super::progress::Progress;
-use crate::trace::{BlockId, Error, Event, Names, Op, Source, Tables};
+use crate::trace::{Admitted, BlockId, Error, Event, Names, Op, Source, Tables, WellFormed};
 
-/// Hands every event of the trace to `take`: as it stands in the trace, with some of those that follow; as it counts (nothing where it
-/// does not); its position; and the names. Ends with the trace, or when `take` breaks; answers with the number of events taken.
+/// Hands every event of the trace to `take`: as it stands in the trace; as it counts (nothing where it does not); its position; and the
+/// names. Ends with the trace, or when `take` breaks; answers with the number of events taken.
 pub(super) fn feed(
+    source: &mut dyn Source,
+    not_atomic: Option<&mut NotAtomic>,
+    progress: Progress,
+    mut take: impl FnMut(&Event, Option<Event>, u64, &Tables) -> ControlFlow<()>,
+) -> Result<u64, Error> {
+    feed_runs(source, not_atomic, progress, |run, names| {
+        for (event, index) in run.events[..run.taken].iter().zip(0..) {
+            let counts = (index < run.count).then_some(*event);
+            if take(event, counts, run.position + index as u64, names).is_break() {
+                return ControlFlow::Break(index + 1);
+            }
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+/// Events that follow one another and count, and perhaps one more that does not.
+pub(super) struct Run<'a> {
+    /// They, and those after them as far as read.
+    pub(super) events: &'a [Event],
+    /// So many count.
+    pub(super) count: usize,
+    /// So many are at issue: `count`, or one more, which does not count.
+    pub(super) taken: usize,
+    /// The position of the first.
+    pub(super) position: u64,
+}
+
+/// Hands the trace to `take` run by run, with the names. Ends with the trace, or when `take` breaks, saying how many of the run's events it
+/// took; answers with the number of events taken.
+pub(super) fn feed_runs(
     source: &mut dyn Source,
     mut not_atomic: Option<&mut NotAtomic>,
     mut progress: Progress,
-    mut take: impl FnMut(&[Event], Option<Event>, u64, &Tables) -> ControlFlow<()>,
+    mut take: impl FnMut(Run<'_>, &Tables) -> ControlFlow<usize>,
 ) -> Result<u64, Error> {
     let mut rules = source.rules();
     let mut batch = Vec::new();
     let mut position = 0;
     while source.fill(&mut batch)? {
         let names = source.names();
-        for (index, event) in batch.iter().enumerate() {
-            position += 1;
-            let dropped = not_atomic
-                .as_mut()
-                .is_some_and(|blocks| blocks.drops(event, names));
-            let counts = match if dropped {
-                Ok(None)
-            } else {
-                rules.admit(event)
-            } {
-                Ok(counts) => counts,
-                Err(malformed) => return Err(source.malformed(index, &malformed)),
+        let mut at = 0;
+        while at < batch.len() {
+            let events = &batch[at..];
+            let Admitted { count, next } = match &mut not_atomic {
+                None => rules.admit_all(events),
+                Some(blocks) => blocks.admit_all(&mut rules, events, names),
             };
-            if take(&batch[index..], counts, position, names).is_break() {
-                return Ok(position);
+            let taken = count + usize::from(matches!(next, Some(Ok(()))));
+            if taken > 0 {
+                let run = Run {
+                    events,
+                    count,
+                    taken,
+                    position: position + 1,
+                };
+                if let ControlFlow::Break(taken) = take(run, names) {
+                    return Ok(position + taken as u64);
+                }
+            }
+            at += taken;
+            position += taken as u64;
+            if let Some(Err(malformed)) = next {
+                return Err(source.malformed(at, &malformed));
             }
         }
         progress.update(source.consumed(), position);
@@ -64,6 +103,30 @@ impl NotAtomic {
             known: HashMap::new(),
             open: Vec::new(),
         })
+    }
+
+    /// As [`WellFormed::admit_all`]; the begins and ends of such blocks do not count.
+    fn admit_all(&mut self, rules: &mut WellFormed, events: &[Event], names: &Tables) -> Admitted {
+        for (count, event) in events.iter().enumerate() {
+            let admitted = if self.drops(event, names) {
+                Ok(None)
+            } else {
+                rules.admit(event)
+            };
+            let next = match admitted {
+                Ok(Some(_)) => continue,
+                Ok(None) => Ok(()),
+                Err(malformed) => Err(malformed),
+            };
+            return Admitted {
+                count,
+                next: Some(next),
+            };
+        }
+        Admitted {
+            count: events.len(),
+            next: None,
+        }
     }
 
     /// Whether the event is the begin or end of such a block.

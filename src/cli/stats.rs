@@ -149,8 +149,8 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         source.as_mut(),
         None,
         Progress::new(&file),
-        |events, counts, _, _| {
-            counter.count(&events[0], counts);
+        |event, counts, _, _| {
+            counter.count(event, counts);
             ControlFlow::Continue(())
         },
     )?;

@@ -17,8 +17,9 @@ pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
 pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
+use tables::Description;
 pub use tables::Tables;
-pub use wellformed::{Malformed, Rule, WellFormed, describe, object_name};
+pub use wellformed::{Admitted, Malformed, Rule, WellFormed, describe, object_name};
 
 /// The longest name in a trace, in bytes. Readers refuse a longer one, writers cut it.
 pub const MAX_NAME: usize = 4096;

@@ -23,6 +23,14 @@ struct Block {
     site: SiteId,
 }
 
+/// An [`ObjectInfo`] whose names stand somewhere else.
+pub(crate) struct Description<'a> {
+    pub(crate) kind: ObjectKind,
+    pub(crate) name: Option<&'a [u8]>,
+    pub(crate) type_name: Option<&'a [u8]>,
+    pub(crate) created: SiteId,
+}
+
 /// The names behind a trace's numbers, as its reader knows them.
 ///
 /// Memory follows the numbers, which are dense: an object that retires gives its entry to the next that gets its number.
@@ -67,17 +75,54 @@ impl Tables {
 
     /// Names a strand, or the new one that has got the number.
     pub fn define_strand(&mut self, id: StrandId, info: &StrandInfo) {
-        *entry(&mut self.strands, id.0) = Some(Name::new(info.name.as_bytes()));
+        self.name_strand(id, info.name.as_bytes());
+    }
+
+    pub(crate) fn name_strand(&mut self, id: StrandId, name: &[u8]) {
+        *entry(&mut self.strands, id.0) = Some(Name::new(name));
+    }
+
+    /// Whether the strand was defined by this name.
+    pub(crate) fn is_strand(&self, id: StrandId, name: &[u8]) -> bool {
+        match self.strands.get(id.0 as usize) {
+            Some(Some(known)) => known.bytes() == name,
+            _ => false,
+        }
     }
 
     /// Describes an object, or the new one that has got the number.
     pub fn define_object(&mut self, id: ObjectId, info: &ObjectInfo) {
-        let name = info.name.as_ref().map(|name| Name::new(name.as_bytes()));
-        let type1 = info
-            .type_name
-            .as_ref()
-            .map_or(0, |name| self.intern_type(name) + 1);
+        self.describe_object(
+            id,
+            &Description {
+                kind: info.kind,
+                name: info.name.as_deref().map(str::as_bytes),
+                type_name: info.type_name.as_deref().map(str::as_bytes),
+                created: info.created,
+            },
+        );
+    }
+
+    pub(crate) fn describe_object(&mut self, id: ObjectId, info: &Description<'_>) {
+        let name = info.name.map(Name::new);
+        let type1 = info.type_name.map_or(0, |name| self.intern_type(name) + 1);
         self.set_object(id, info.kind, name, type1, info.created);
+    }
+
+    /// Whether the object was described so.
+    pub(crate) fn is_object(&self, id: ObjectId, info: &Description<'_>) -> bool {
+        let at = id.0 as usize;
+        let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
+            return false;
+        };
+        let type_name = match object.type1 {
+            0 => None,
+            type1 => Some(&self.types[type1 as usize - 1]),
+        };
+        kind == info.kind
+            && object.created == info.created
+            && object.name.as_ref().map(Name::bytes) == info.name
+            && type_name.map(Name::bytes) == info.type_name
     }
 
     /// Describes a site.
@@ -106,9 +151,9 @@ impl Tables {
         self.blocks[at] = block;
     }
 
-    fn intern_type(&mut self, name: &str) -> u32 {
+    fn intern_type(&mut self, name: &[u8]) -> u32 {
         let ids = self.type_ids.get_or_insert_with(Interner::new);
-        let key = Key::new(name.as_bytes());
+        let key = Key::new(name);
         ids.get(&key, |id| self.types[id as usize].bytes())
             .unwrap_or_else(|| {
                 let id = self.types.len() as u32;
@@ -118,6 +163,7 @@ impl Tables {
             })
     }
 
+    #[inline]
     fn set_object(
         &mut self,
         id: ObjectId,
@@ -127,7 +173,18 @@ impl Tables {
         created: SiteId,
     ) {
         let at = id.0 as usize;
-        if at >= self.objects.len() {
+        let object = Object {
+            name,
+            type1,
+            created,
+        };
+        // Most are new, and the next in number.
+        if at == self.objects.len() {
+            self.kinds.push(kind);
+            self.objects.push(object);
+            return;
+        }
+        if at > self.objects.len() {
             self.kinds.resize(at + 1, ObjectKind::Variable);
             self.objects.resize(
                 at + 1,
@@ -139,11 +196,7 @@ impl Tables {
             );
         }
         self.kinds[at] = kind;
-        self.objects[at] = Object {
-            name,
-            type1,
-            created,
-        };
+        self.objects[at] = object;
     }
 
     pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {

@@ -320,8 +320,9 @@ impl Exact {
 }
 
 impl Exact {
+    /// [`step`](Engine::step), which a loop is to have inside it.
     #[inline(always)]
-    fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
+    pub(super) fn take(&mut self, event: &Event, position: u64) -> Option<Box<Violation>> {
         match event.op {
             Op::Read => self.access(Tag::Read, event, position),
             Op::Write => self.access(Tag::Write, event, position),

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::{Class, KINDS, OPS};
 use crate::trace::{
-    BlockId, BlockInfo, Error, Event, Names, ObjectId, ObjectInfo, Op, Place, Semantics, SiteId,
-    SiteInfo, Source, StrandId, StrandInfo, Tables,
+    BlockId, BlockInfo, Description, Error, Event, ObjectId, Op, Place, Semantics, SiteId,
+    SiteInfo, Source, StrandId, Tables,
 };
 
 /// For each of the 64 codes: the operation, and whose limit its target has.
@@ -390,16 +390,6 @@ impl<R: Read> AeroReader<R> {
             let bytes = body.get(at..at + 4).ok_or_else(short)?;
             Ok(u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
         };
-        let text = |bytes: &[u8]| -> Result<String, Wrong> {
-            match std::str::from_utf8(bytes) {
-                Ok(text) => Ok(text.to_owned()),
-                Err(_) => Err(Wrong::new(
-                    at,
-                    "a name in UTF-8",
-                    format!("`{}`", bytes.escape_ascii()),
-                )),
-            }
-        };
         let limit = match what {
             super::DEFINE_STRAND => LIMIT_STRANDS,
             super::DEFINE_OBJECT => LIMIT_OBJECTS,
@@ -427,11 +417,13 @@ impl<R: Read> AeroReader<R> {
         let new = number == known;
         match what {
             super::DEFINE_STRAND => {
-                let info = StrandInfo { name: text(body)? };
-                if !new && pending && self.tables.strand(StrandId(number)) != info {
-                    return Ok(false);
+                let (id, name) = (StrandId(number), name_in(at, body)?);
+                if new || !self.tables.is_strand(id, name) {
+                    if !new && pending {
+                        return Ok(false);
+                    }
+                    self.tables.name_strand(id, name);
                 }
-                self.tables.define_strand(StrandId(number), &info);
             }
             super::DEFINE_OBJECT => {
                 let Some(&kind) = KINDS.get(kind) else {
@@ -443,7 +435,7 @@ impl<R: Read> AeroReader<R> {
                 };
                 let (created, lengths) = (self.site(at, field(0)?)?, field(4)?);
                 let mut rest = &body[8..];
-                let mut name = |length: u16| -> Result<Option<String>, Wrong> {
+                let mut name = |length: u16| {
                     if length == super::NO_NAME {
                         return Ok(None);
                     }
@@ -451,33 +443,35 @@ impl<R: Read> AeroReader<R> {
                         .split_at_checked(usize::from(length))
                         .ok_or_else(short)?;
                     rest = after;
-                    text(name).map(Some)
+                    name_in(at, name).map(Some)
                 };
-                let (name, type_name) = (name(lengths as u16)?, name((lengths >> 16) as u16)?);
-                let info = ObjectInfo {
+                let info = Description {
                     kind,
-                    name,
-                    type_name,
+                    name: name(lengths as u16)?,
+                    type_name: name((lengths >> 16) as u16)?,
                     created,
                 };
-                if !new && pending && self.tables.object(ObjectId(number)) != info {
-                    return Ok(false);
+                let id = ObjectId(number);
+                if new || !self.tables.is_object(id, &info) {
+                    if !new && pending {
+                        return Ok(false);
+                    }
+                    self.tables.describe_object(id, &info);
                 }
-                self.tables.define_object(ObjectId(number), &info);
             }
             super::DEFINE_SOURCE => {
                 let (line, column) = (field(0)?, field(4)?);
-                let file = text(&body[8..])?;
+                let file = text(at, &body[8..])?.to_owned();
                 self.tables
                     .define_site(SiteId(number), &SiteInfo::Source { file, line, column });
             }
             super::DEFINE_LABEL => self
                 .tables
-                .define_site(SiteId(number), &SiteInfo::Label(text(body)?)),
+                .define_site(SiteId(number), &SiteInfo::Label(text(at, body)?.to_owned())),
             _ => {
                 let site = self.site(at, field(0)?)?;
                 field(4)?;
-                let name = text(&body[8..])?;
+                let name = text(at, &body[8..])?.to_owned();
                 self.tables
                     .define_block(BlockId(number), &BlockInfo { name, site });
             }
@@ -564,6 +558,25 @@ impl<R: Read> Source for AeroReader<R> {
     fn consumed(&self) -> u64 {
         self.consumed
     }
+}
+
+/// A name in the definition at this word.
+fn text(word: usize, bytes: &[u8]) -> Result<&str, Wrong> {
+    std::str::from_utf8(bytes).map_err(|_| {
+        Wrong::new(
+            word,
+            "a name in UTF-8",
+            format!("`{}`", bytes.escape_ascii()),
+        )
+    })
+}
+
+/// The same as bytes. Most names are ASCII, which is seen at once.
+fn name_in(word: usize, bytes: &[u8]) -> Result<&[u8], Wrong> {
+    if !bytes.is_ascii() {
+        text(word, bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Reads until the buffer is full or the input ends; says how much there was.
