@@ -234,6 +234,14 @@ pub(super) struct Merge {
     is_watched: bool,
 }
 
+/// What was taken and is not to be judged.
+#[derive(Default)]
+struct Passed {
+    records: u32,
+    events: u64,
+    transactions: u64,
+}
+
 /// A transaction that can be emitted whole.
 struct Whole {
     records: u32,
@@ -389,26 +397,27 @@ impl Merge {
             // SAFETY: a reader's chunk lives until the reader recycles it.
             let current = unsafe { chunk.as_ref() };
             let end = published.min(at.saturating_add(left));
-            while at < end {
-                // SAFETY: published, and we are the one reader.
+            loop {
+                if sink.is_quiet() && self.retiring.is_empty() && !self.is_watched {
+                    // SAFETY: published, and we are the one reader.
+                    let passed = self.pass_over(at, end, |at| unsafe { current.read(at) });
+                    sink.skip(passed.events, passed.transactions);
+                    (at, left) = (at + passed.records, left - passed.records);
+                }
+                if at == end {
+                    break;
+                }
+                // SAFETY: as above.
                 let record = unsafe { current.read(at) };
                 if record.begins() {
                     // SAFETY: as above.
                     match self.take_whole(at, end, |at| unsafe { current.read(at) }) {
-                        Ok(Whole {
-                            records,
-                            events,
-                            block,
-                        }) => {
-                            if sink.is_quiet() {
-                                sink.skip(events, 1);
-                            } else {
-                                begin(StrandId(id), block, sink);
-                                for at in at..at + records {
-                                    // SAFETY: as above.
-                                    let record = unsafe { current.read(at) };
-                                    self.emit(StrandId(id), &record, sink);
-                                }
+                        Ok(Whole { records, block, .. }) => {
+                            begin(StrandId(id), block, sink);
+                            for at in at..at + records {
+                                // SAFETY: as above.
+                                let record = unsafe { current.read(at) };
+                                self.emit(StrandId(id), &record, sink);
                             }
                             if !self.retiring.is_empty() {
                                 for at in at..at + records {
@@ -458,11 +467,7 @@ impl Merge {
                     if traits.has_ticket() {
                         self.place(record.target).step(traits.is_shared());
                     }
-                    if !self.is_watched && sink.is_quiet() {
-                        sink.skip(traits.events(), 0);
-                    } else {
-                        self.emit(StrandId(id), &record, sink);
-                    }
+                    self.emit(StrandId(id), &record, sink);
                     if !self.retiring.is_empty() {
                         self.retire_late(StrandId(id), record.target, sink);
                     }
@@ -492,8 +497,50 @@ impl Merge {
         TURN - left
     }
 
-    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
+    /// Takes the turns of whole transactions, and of plain records outside of blocks, as long as it is theirs and they end before `end`.
     #[inline(never)]
+    fn pass_over(&mut self, from: u32, end: u32, record: impl Fn(u32) -> Record) -> Passed {
+        let mut passed = Passed::default();
+        let mut at = from;
+        while at < end {
+            let first = record(at);
+            if first.begins() {
+                let Ok(whole) = self.take_whole(at, end, &record) else {
+                    break;
+                };
+                at += whole.records;
+                passed.events += whole.events;
+                passed.transactions += 1;
+            } else {
+                let traits = Traits::of(&first);
+                if !traits.is_plain() || !self.takes(&first, traits) {
+                    break;
+                }
+                at += 1;
+                passed.events += traits.events();
+            }
+        }
+        passed.records = at - from;
+        passed
+    }
+
+    /// Takes a plain record's turn, if it is.
+    #[inline(always)]
+    fn takes(&mut self, record: &Record, traits: Traits) -> bool {
+        if !traits.has_ticket() {
+            return true;
+        }
+        match self.places.get_mut(record.target as usize) {
+            Some(place) if place.awaits(record.ticket, traits.is_shared()) => {
+                place.step(traits.is_shared());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
+    #[inline(always)]
     fn take_whole(
         &mut self,
         at: u32,
@@ -518,13 +565,8 @@ impl Merge {
             if !traits.is_plain() || index - at > WHOLE {
                 break Apart::Unfit;
             }
-            if traits.has_ticket() {
-                match self.places.get_mut(record.target as usize) {
-                    Some(place) if place.awaits(record.ticket, traits.is_shared()) => {
-                        place.step(traits.is_shared());
-                    }
-                    _ => break Apart::Waits(record, index > at),
-                }
+            if !self.takes(&record, traits) {
+                break Apart::Waits(record, index > at);
             }
             events += traits.events();
             index += 1;
