@@ -254,6 +254,8 @@ fn install(config: Config) -> Result<(), ConfigError> {
                 return Err(late());
             }
             collector.session.reconfigure(config);
+            // Strands that are there already look up, and see that stacks are wanted.
+            collector.merge.alarm(|_| true);
             Ok(())
         })
         .unwrap_or_else(|| Err(late()))

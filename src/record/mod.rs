@@ -129,6 +129,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
         CURRENT.set(&UNTRACKED.0);
         return None;
     }
+    strand.stacks.set(stacks::are_wanted());
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
         collect::deliver(strand.family.get());
@@ -350,7 +351,7 @@ impl Pen {
     #[inline(always)]
     fn push(self, what: What, target: u32, ticket: u32, site: u32) {
         self.flush_held();
-        if stacks::are_wanted() && what.is_access() && self.in_block() {
+        if self.0.stacks.get() && what.is_access() && self.in_block() {
             self.push_stack();
         }
         let begins = self.0.begin.replace(0);
@@ -439,7 +440,7 @@ impl Pen {
                 below.take(held);
             }
         }
-        if stacks::are_wanted() {
+        if self.0.stacks.get() {
             // What happens in the section is recorded where it happens.
             return self.push(what, object, ticket, site);
         }

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::chunk::{Chunk, LIMIT, Record, What};
-use super::code;
 use super::object::Object;
 use super::pool::{self, Ids};
+use super::{code, stacks};
 
 /// An acquire that is not written yet, because its release may make one record of both.
 #[derive(Debug)]
@@ -70,10 +70,10 @@ impl Held {
         if before & (how | WRITE) != 0 {
             return true;
         }
-        let distance = code::site(site).wrapping_sub(self.site());
-        let fits = distance.wrapping_add(1 << 23) < 1 << 24;
+        let distance = code::distance(self.site(), site);
+        let fits = (-(1 << 23)..1 << 23).contains(&distance);
         if fits {
-            self.how.set(distance << 8 | before | how);
+            self.how.set((distance as u32) << 8 | before | how);
         }
         fits
     }
@@ -122,6 +122,8 @@ pub(crate) struct Strand {
     block: AtomicU32,
     /// Whether `name` is set.
     pub(super) named: Cell<bool>,
+    /// Whether accesses in blocks come with their stacks; see [`stacks`](super::stacks).
+    pub(super) stacks: Cell<bool>,
 
     // The owner's.
     /// The lock that was taken before, where that is held back as well. What it guards may be touched after the other lock was taken, and is
@@ -175,6 +177,7 @@ impl Strand {
             below: Held::new(),
             block: AtomicU32::new(0),
             named: Cell::new(false),
+            stacks: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
             seen: [const { Cell::new(None) }; SEEN],
@@ -192,6 +195,7 @@ impl Strand {
         let chunk = pool::first_chunk()?;
         let epoch = SERIAL.fetch_add(1, Ordering::Relaxed) << 40;
         let strand = Strand::new(chunk, epoch, pool::strand(forked), family, forked);
+        strand.stacks.set(stacks::are_wanted());
         // SAFETY: the layout is not of size zero.
         let memory =
             NonNull::new(unsafe { System.alloc(Layout::new::<Strand>()) })?.cast::<Strand>();
