@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::sync::mpsc;
 
 use aerodrome::sync::Mutex;
+use aerodrome::sync::atomic::{AtomicBool, Ordering};
 use aerodrome::{atomic, thread};
 
 struct Account {
@@ -81,6 +82,21 @@ fn hinted() {
             two.deposit(7);
             one.deposit(7);
         },
+    );
+}
+
+/// Looks twice and sees the same: nothing happened in between, and nothing kept it from happening.
+#[aerodrome::test]
+#[ignore = "run by the tests below"]
+fn looks_twice() {
+    let flag = AtomicBool::new(false);
+    in_turn(
+        || {
+            aerodrome::atomic_block! {
+                assert_eq!(flag.load(Ordering::SeqCst), flag.load(Ordering::SeqCst));
+            }
+        },
+        || flag.store(true, Ordering::SeqCst),
     );
 }
 
@@ -181,6 +197,14 @@ fn reduction_gives_hints_which_come_last_and_fail_nothing() {
         .unwrap_or_else(|| panic!("no hint in {text}"));
     let last = text.rfind("predicted, not observed").unwrap();
     assert!(last < hint, "{text}");
+}
+
+#[test]
+fn a_second_look_at_an_atomic_counts_though_it_saw_nothing_new() {
+    let (output, text) = run("looks_twice", "deny");
+    assert_eq!(output.status.code(), Some(101), "{text}");
+    assert!(text.contains("  read, write, read (minimal)\n"), "{text}");
+    assert!(run("looks_twice", "off").0.status.success());
 }
 
 #[test]

@@ -424,7 +424,7 @@ impl Merge {
                                     // SAFETY: as above.
                                     let record = unsafe { current.read(at) };
                                     if record.what().has_ticket() {
-                                        self.retire_late(StrandId(id), record.target, sink);
+                                        self.retire_late(StrandId(id), record.target(), sink);
                                     }
                                 }
                             }
@@ -458,18 +458,18 @@ impl Merge {
                 }
                 if !is_ready {
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
-                    self.retiring.insert(record.target, record.ticket);
+                    self.retiring.insert(record.target(), record.ticket());
                     (at, left) = (at + 1, left - 1);
                     continue;
                 }
                 (at, left) = (at + 1, left - 1);
                 if traits.is_plain() {
                     if traits.has_ticket() {
-                        self.place(record.target).step(traits.is_shared());
+                        self.place(record.target()).step(traits.is_shared());
                     }
                     self.emit(StrandId(id), &record, sink);
                     if !self.retiring.is_empty() {
-                        self.retire_late(StrandId(id), record.target, sink);
+                        self.retire_late(StrandId(id), record.target(), sink);
                     }
                     continue;
                 }
@@ -530,8 +530,8 @@ impl Merge {
         if !traits.has_ticket() {
             return true;
         }
-        match self.places.get_mut(record.target as usize) {
-            Some(place) if place.awaits(record.ticket, traits.is_shared()) => {
+        match self.places.get_mut(record.target() as usize) {
+            Some(place) if place.awaits(record.ticket(), traits.is_shared()) => {
                 place.step(traits.is_shared());
                 true
             }
@@ -558,7 +558,7 @@ impl Merge {
                 return Ok(Whole {
                     records: index + 1 - at,
                     events,
-                    block: record.target,
+                    block: record.target(),
                 });
             }
             let traits = Traits::of(&record);
@@ -573,7 +573,7 @@ impl Merge {
         };
         for taken in (at..index).map(record) {
             if taken.what().has_ticket() {
-                self.places[taken.target as usize].step_back(taken.what().is_shared());
+                self.places[taken.target() as usize].step_back(taken.what().is_shared());
             }
         }
         Err(apart)
@@ -617,11 +617,11 @@ impl Merge {
             | GuardWrite | Stack => true,
             Join => self
                 .lives
-                .get(record.target as usize)
+                .get(record.target() as usize)
                 .is_none_or(|life| life.exited),
-            Watched => self.watched == record.ticket,
-            Define | Send => self.place(record.target).all == UNDEFINED,
-            Name => self.place(record.target).all != UNDEFINED,
+            Watched => self.watched == record.ticket(),
+            Define | Send => self.place(record.target()).all == UNDEFINED,
+            Name => self.place(record.target()).all != UNDEFINED,
             _ => awaits(&self.places, record),
         }
     }
@@ -629,7 +629,7 @@ impl Merge {
     #[inline]
     fn emit(&mut self, strand: StrandId, record: &Record, sink: &mut impl Sink) {
         use What::*;
-        let target = record.target;
+        let target = record.target();
         let mut event = |op, site| {
             sink.event(Event {
                 strand,
@@ -638,10 +638,10 @@ impl Merge {
                 op,
             })
         };
-        let site = record.site;
+        let site = record.site();
         match record.what() {
             End => {
-                if record.ticket != 0 {
+                if record.ticket() != 0 {
                     sink.panicked(strand.0);
                 }
                 sink.event(Event {
@@ -663,7 +663,7 @@ impl Merge {
             Value => sink.event(Event {
                 strand,
                 target,
-                site: SiteId(record.ticket),
+                site: SiteId(record.ticket()),
                 op: Op::Value,
             }),
             Fork => {
@@ -690,7 +690,7 @@ impl Merge {
                     target,
                     Definition {
                         kind,
-                        type_name: record.ticket,
+                        type_name: record.ticket(),
                         created: site,
                     },
                 );
@@ -770,8 +770,8 @@ impl Merge {
 #[inline]
 fn awaits(places: &[Place], record: &Record) -> bool {
     places
-        .get(record.target as usize)
-        .is_some_and(|place| place.awaits(record.ticket, record.what().is_shared()))
+        .get(record.target() as usize)
+        .is_some_and(|place| place.awaits(record.ticket(), record.what().is_shared()))
 }
 
 /// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.

@@ -15,7 +15,7 @@ use super::prophet::Prophet;
 use crate::check::{Checker, Violation};
 use crate::lattice::Property;
 use crate::predict::Forecast;
-use crate::record::{Strand, stacks};
+use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Report};
 use crate::trace::{AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Semantics, StrandId};
@@ -102,6 +102,8 @@ impl Family {
 impl Session {
     pub(super) fn new(config: Config) -> Self {
         stacks::want(config.backtrace);
+        // A trace may be predicted from, too.
+        record::be_thorough(config.predict != Predict::Off || config.trace.is_some());
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics),

@@ -13,38 +13,39 @@ use super::prim::cell::UnsafeCell;
 use super::prim::{AtomicPtr, AtomicU32, Ordering};
 
 /// What a strand did, in sixteen bytes.
+///
+/// Two words, because the fewer writes there are to drain, the sooner the program's next locked instruction comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub(crate) struct Record {
-    /// The object, or what else the operation is on.
-    pub(crate) target: u32,
-    /// The record's place among those of its object, where the operation draws one.
-    pub(crate) ticket: u32,
-    /// Where in the source; a code of [`code`](super::code).
-    pub(crate) site: u32,
-    /// What in the lowest seven bits; [`BEGINS`]; and in the upper 24 what else there is to say.
-    tail: u32,
+    /// The ticket; above it the site.
+    place: u64,
+    /// The target; above it seven bits of what, [`BEGINS`], and 24 bits of what else there is to say.
+    rest: u64,
 }
 
-/// In a record's `tail`: a block begins right before it. Which one its end says, and [`Strand::block`](super::Strand::block) until then.
+/// A block begins right before the record. Which one its end says, and [`Strand::block`](super::Strand::block) until then.
 pub(super) const BEGINS: u32 = 1 << 7;
 
 impl Record {
     #[inline(always)]
     pub(super) fn new(what: What, target: u32, ticket: u32, site: u32) -> Record {
         Record {
-            target,
-            ticket,
-            site,
-            tail: what as u32,
+            place: Self::place(ticket, site),
+            rest: u64::from(target) | (what as u64) << 32,
         }
+    }
+
+    /// A ticket and a site.
+    #[inline(always)]
+    pub(super) fn place(ticket: u32, site: u32) -> u64 {
+        u64::from(site) << 32 | u64::from(ticket)
     }
 
     /// With 24 bits more: where the second of two operations in one was, as the distance of its code from `site`; or an object's kind.
     #[inline(always)]
     pub(super) fn with(self, more: u32) -> Record {
         Record {
-            tail: self.tail | more << 8,
+            rest: self.rest | u64::from(more) << 40,
             ..self
         }
     }
@@ -53,7 +54,7 @@ impl Record {
     #[inline(always)]
     pub(super) fn beginning(self, begins: u32) -> Record {
         Record {
-            tail: self.tail | begins,
+            rest: self.rest | u64::from(begins) << 32,
             ..self
         }
     }
@@ -61,41 +62,62 @@ impl Record {
     /// Whether a block begins right before it.
     #[inline(always)]
     pub(crate) fn begins(&self) -> bool {
-        self.tail & BEGINS != 0
+        self.tail() & BEGINS != 0
     }
 
-    /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. The lowest byte of `how` says how, as the
-    /// index into [`What::ACQUIRES`] and [`What::SECTIONS`].
+    /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. `lock` is the lock's number and above it
+    /// how it was taken and touched, as the index into [`What::ACQUIRES`] and [`What::SECTIONS`], and where.
     #[inline(always)]
-    pub(super) fn of_lock(first: What, how: u32, target: u32, ticket: u32, site: u32) -> Record {
+    pub(super) fn of_lock(first: What, place: u64, lock: u64) -> Record {
         const { assert_in_order(What::ACQUIRES) };
         const { assert_in_order(What::SECTIONS) };
         debug_assert!(matches!(first, What::Acquire | What::Section));
-        debug_assert!(how as u8 as usize <= What::ACQUIRES.len());
+        debug_assert!(usize::from((lock >> 32) as u8) < What::ACQUIRES.len());
         Record {
-            target,
-            ticket,
-            site,
-            tail: first as u32 + how,
+            place,
+            rest: lock + ((first as u64) << 32),
         }
+    }
+
+    /// The object, or what else the operation is on.
+    #[inline(always)]
+    pub(crate) fn target(&self) -> u32 {
+        self.rest as u32
+    }
+
+    /// The record's place among those of its object, where the operation draws one.
+    #[inline(always)]
+    pub(crate) fn ticket(&self) -> u32 {
+        self.place as u32
+    }
+
+    /// Where in the source; a code of [`code`](super::code).
+    #[inline(always)]
+    pub(crate) fn site(&self) -> u32 {
+        (self.place >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn tail(&self) -> u32 {
+        (self.rest >> 32) as u32
     }
 
     #[inline(always)]
     pub(crate) fn what(&self) -> What {
-        // SAFETY: nobody else writes `tail`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
+        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
         // the five after it.
-        unsafe { std::mem::transmute::<u8, What>((self.tail & (BEGINS - 1)) as u8) }
+        unsafe { std::mem::transmute::<u8, What>((self.tail() & (BEGINS - 1)) as u8) }
     }
 
     /// What was said beyond the rest.
     pub(crate) fn more(&self) -> u32 {
-        self.tail >> 8
+        self.tail() >> 8
     }
 
     /// Where the second of two operations in one was.
     #[inline]
     pub(crate) fn second_site(&self) -> u32 {
-        self.site.wrapping_add_signed(self.tail as i32 >> 8)
+        self.site().wrapping_add_signed(self.tail() as i32 >> 8)
     }
 }
 
@@ -440,7 +462,7 @@ impl Chunk {
                 // SAFETY: published, and the caller is the one reader.
                 let record = unsafe { current.read(at) };
                 if record.what() == What::End {
-                    return record.target;
+                    return record.target();
                 }
             }
             (chunk, from) = (next, 0);

@@ -26,7 +26,7 @@ pub(crate) mod value;
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use self::chunk::{BEGINS, GUARDS_MOVE};
 pub(crate) use self::chunk::{Chunk, Record, What};
@@ -129,7 +129,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
         CURRENT.set(&UNTRACKED.0);
         return None;
     }
-    strand.stacks.set(stacks::are_wanted());
+    strand.follow_settings();
     if strand.is_alarmed() && may_panic && !std::thread::panicking() {
         strand.calm();
         collect::deliver(strand.family.get());
@@ -328,18 +328,18 @@ impl Pen {
         // SAFETY: the chunk lives until everything in it was read.
         let chunk = unsafe { strand.chunk.get().as_ref() };
         let mut begins = strand.begin.replace(0);
-        if strand.below.object.get() != 0 {
+        if strand.below.object() != 0 {
             let below = strand.below.record(What::Acquire).beginning(begins);
             // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
             unsafe { chunk.write(len, below) };
-            strand.below.object.set(0);
+            strand.below.clear();
             begins = 0;
             len += 1;
         }
         let held = strand.held.record(first).beginning(begins);
         // SAFETY: as above.
         unsafe { chunk.write(len, held) };
-        strand.held.object.set(0);
+        strand.held.clear();
         strand.len.set(len + 1);
         if strand.depth.get() == 0 {
             self.new_epoch();
@@ -433,8 +433,8 @@ impl Pen {
     #[inline(always)]
     fn hold_back(self, what: What, object: u32, ticket: u32, site: u32, how: u32) {
         let Strand { held, below, .. } = self.0;
-        if held.object.get() != 0 {
-            if below.object.get() != 0 {
+        if held.object() != 0 {
+            if below.object() != 0 {
                 self.flush();
             } else {
                 below.take(held);
@@ -641,11 +641,16 @@ impl Pen {
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
         self.push(what, id, ticket, code::site(site));
+        let epoch = if self.0.thorough.get() && self.in_block() {
+            NO_EPOCH
+        } else {
+            self.epoch()
+        };
         slot.set(Some(Seen {
             object: id,
             what,
             moment,
-            epoch: self.epoch(),
+            epoch,
         }));
     }
 
@@ -747,13 +752,14 @@ impl Pen {
     #[inline(always)]
     fn begin(self, block: &'static Block) {
         let depth = self.0.depth.get();
-        self.0.depth.set(depth + 1);
         if depth == 0 {
             self.flush_held();
-            let block = code::block(block);
+            self.0.depth.set(1);
             self.0.begin.set(BEGINS);
-            self.0.set_block(block);
+            self.0.set_block(code::block(block));
             self.new_epoch();
+        } else {
+            self.0.depth.set(depth + 1);
         }
     }
 
@@ -797,7 +803,7 @@ impl Pen {
     /// Publishes an acquire that is held back: the strand is about to wait.
     #[inline]
     pub(crate) fn flush_held(self) {
-        if self.0.held.object.get() != 0 {
+        if self.0.held.object() != 0 {
             self.flush();
         }
     }
@@ -895,6 +901,21 @@ impl Pen {
     }
 }
 
+/// The epoch of what is to speak for no repeat.
+const NO_EPOCH: u64 = 0;
+
+static THOROUGH: AtomicBool = AtomicBool::new(false);
+
+/// Whether accesses of atomics in blocks are all recorded. A second read of a value that nobody has changed says nothing of this run, but much
+/// of the runs in which somebody does.
+pub(crate) fn be_thorough(thorough: bool) {
+    THOROUGH.store(thorough, Ordering::Relaxed);
+}
+
+fn is_thorough() -> bool {
+    THOROUGH.load(Ordering::Relaxed)
+}
+
 /// A ticket among all changes of watched variables together. Nothing else orders those of different variables by different strands, and a property is
 /// about the order in which they really happened.
 fn draw_watched() -> u32 {
@@ -950,7 +971,7 @@ pub(crate) enum Ended {
 pub(crate) fn end_plainly() -> bool {
     let strand = strand();
     let is_plain = strand.depth.get() == 1
-        && strand.begin.get() | strand.held.object.get() == 0
+        && strand.begin.get() | strand.held.object() == 0
         && !std::thread::panicking();
     if is_plain {
         let (len, chunk) = (strand.len.get(), strand.chunk.get());

@@ -13,15 +13,15 @@ use super::pool::{self, Ids};
 use super::{code, stacks};
 
 /// An acquire that is not written yet, because its release may make one record of both.
+///
+/// In words that are written whole, because they are read whole soon after, and a processor waits where it has to put a read together from two
+/// writes.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// 0: nothing is held back.
-    pub(super) object: Cell<u32>,
-    /// The ticket, and above it the site. In one word, because they are read as one soon after, and a processor waits where it has
-    /// to put a read together from two writes.
+    /// See [`Record::place`].
     place: Cell<u64>,
-    /// Below, what was taken and how it was touched: [`READ`], [`WRITE`], [`SHARED`]. Above, in 24 bits, where it was touched, as the distance from `site`.
-    how: Cell<u32>,
+    /// See [`Record::of_lock`]; 0: nothing is held back.
+    lock: Cell<u64>,
 }
 
 // The bits are those of an index into `What::ACQUIRES`.
@@ -35,45 +35,52 @@ pub(super) const SHARED: u32 = 4;
 impl Held {
     const fn new() -> Self {
         Held {
-            object: Cell::new(0),
             place: Cell::new(0),
-            how: Cell::new(0),
+            lock: Cell::new(0),
         }
     }
 
     /// Takes over what `other` holds back.
     #[inline(always)]
     pub(super) fn take(&self, other: &Held) {
-        self.object.set(other.object.get());
         self.place.set(other.place.get());
-        self.how.set(other.how.get());
+        self.lock.set(other.lock.get());
     }
 
     /// Holds an acquire back.
     #[inline(always)]
     pub(super) fn set(&self, object: u32, ticket: u32, site: u32, how: u32) {
-        self.object.set(object);
-        self.place.set(u64::from(site) << 32 | u64::from(ticket));
-        self.how.set(how);
+        self.place.set(Record::place(ticket, site));
+        self.lock.set(u64::from(object) | u64::from(how) << 32);
     }
 
+    /// Nothing is held back any more.
     #[inline(always)]
-    fn site(&self) -> u32 {
-        (self.place.get() >> 32) as u32
+    pub(super) fn clear(&self) {
+        self.lock.set(0);
+    }
+
+    /// The object whose acquire is held back; 0: none.
+    #[inline(always)]
+    pub(super) fn object(&self) -> u32 {
+        self.lock.get() as u32
     }
 
     /// Remembers that the content was touched at `site`; not if that is too far away for a record.
     #[inline(always)]
     pub(super) fn touch(&self, how: u32, site: &'static Location<'static>) -> bool {
-        let before = self.how.get() & 0xff;
+        let lock = self.lock.get();
         // A read after any access, and a write after a write, say nothing new.
-        if before & (how | WRITE) != 0 {
+        if lock >> 32 & u64::from(how | WRITE) != 0 {
             return true;
         }
-        let distance = code::distance(self.site(), site);
+        let distance = code::distance((self.place.get() >> 32) as u32, site);
         let fits = (-(1 << 23)..1 << 23).contains(&distance);
         if fits {
-            self.how.set((distance as u32) << 8 | before | how);
+            // Where it was read before gives way to where it is written.
+            let before = lock & (0xff << 32 | 0xffff_ffff);
+            self.lock
+                .set((distance as u64) << 40 | before | u64::from(how) << 32);
         }
         fits
     }
@@ -81,8 +88,7 @@ impl Held {
     /// What is held back; see [`Record::of_lock`].
     #[inline(always)]
     pub(super) fn record(&self, first: What) -> Record {
-        let (ticket, site) = (self.place.get() as u32, self.site());
-        Record::of_lock(first, self.how.get(), self.object.get(), ticket, site)
+        Record::of_lock(first, self.place.get(), self.lock.get())
     }
 }
 
@@ -124,6 +130,8 @@ pub(crate) struct Strand {
     pub(super) named: Cell<bool>,
     /// Whether accesses in blocks come with their stacks; see [`stacks`](super::stacks).
     pub(super) stacks: Cell<bool>,
+    /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see [`be_thorough`](super::be_thorough).
+    pub(super) thorough: Cell<bool>,
 
     // The owner's.
     /// The lock that was taken before, where that is held back as well. What it guards may be touched after the other lock was taken, and is
@@ -178,6 +186,7 @@ impl Strand {
             block: AtomicU32::new(0),
             named: Cell::new(false),
             stacks: Cell::new(false),
+            thorough: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
             seen: [const { Cell::new(None) }; SEEN],
@@ -195,7 +204,7 @@ impl Strand {
         let chunk = pool::first_chunk()?;
         let epoch = SERIAL.fetch_add(1, Ordering::Relaxed) << 40;
         let strand = Strand::new(chunk, epoch, pool::strand(forked), family, forked);
-        strand.stacks.set(stacks::are_wanted());
+        strand.follow_settings();
         // SAFETY: the layout is not of size zero.
         let memory =
             NonNull::new(unsafe { System.alloc(Layout::new::<Strand>()) })?.cast::<Strand>();
@@ -213,6 +222,12 @@ impl Strand {
     #[inline(always)]
     pub(super) fn set_block(&self, block: u32) {
         self.block.store(block, Ordering::Release);
+    }
+
+    /// Takes over what the settings say.
+    pub(super) fn follow_settings(&self) {
+        self.stacks.set(stacks::are_wanted());
+        self.thorough.set(super::is_thorough());
     }
 
     /// Gives the strand its name, if it has none.
@@ -246,7 +261,7 @@ impl Strand {
         let id = object.id.load(Ordering::Relaxed);
         // Whatever a strand has taken has its number.
         debug_assert!(id != 0);
-        self.held.object.get() == id
+        self.held.object() == id
     }
 
     /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
@@ -256,7 +271,7 @@ impl Strand {
         object: &Object,
         site: &'static Location<'static>,
     ) -> bool {
-        self.below.object.get() == object.id.load(Ordering::Relaxed) && self.below.touch(how, site)
+        self.below.object() == object.id.load(Ordering::Relaxed) && self.below.touch(how, site)
     }
 
     pub(super) fn has_room(&self) -> bool {
