@@ -622,6 +622,15 @@ impl Pen {
         }
     }
 
+    /// The program touches an atomic: where that is wanted, it counts as if for the first time in its block.
+    #[inline(always)]
+    pub(crate) fn see_anew(self, object: &Object<Clock>) {
+        if self.0.thorough.get() && self.in_block() {
+            let id = object.id.load(Ordering::Relaxed);
+            self.0.seen[id as usize % SEEN].set(None);
+        }
+    }
+
     /// Records what was done in a turn, unless it says nothing new.
     #[inline]
     fn settle(self, id: u32, mut turn: Turn<'_>, what: What, site: &'static Location<'static>) {
@@ -641,16 +650,11 @@ impl Pen {
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
         self.push(what, id, ticket, code::site(site));
-        let epoch = if self.0.thorough.get() && self.in_block() {
-            NO_EPOCH
-        } else {
-            self.epoch()
-        };
         slot.set(Some(Seen {
             object: id,
             what,
             moment,
-            epoch,
+            epoch: self.epoch(),
         }));
     }
 
@@ -900,9 +904,6 @@ impl Pen {
         self.settle_named(id, turn, What::Born, object.created, value);
     }
 }
-
-/// The epoch of what is to speak for no repeat.
-const NO_EPOCH: u64 = 0;
 
 static THOROUGH: AtomicBool = AtomicBool::new(false);
 

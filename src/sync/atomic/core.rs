@@ -28,7 +28,10 @@ impl<A: Recorded> Core<A> {
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
         match record::pen() {
-            Some(pen) => pen.load(&self.object, Location::caller(), || load(&self.inner)),
+            Some(pen) => {
+                pen.see_anew(&self.object);
+                pen.load(&self.object, Location::caller(), || load(&self.inner))
+            }
             None => load(&self.inner),
         }
     }
@@ -46,6 +49,7 @@ impl<A: Recorded> Core<A> {
     #[inline(always)]
     #[track_caller]
     fn change<R>(&self, pen: Pen, operation: impl FnOnce(&A) -> (R, Attempt)) -> R {
+        pen.see_anew(&self.object);
         pen.change(
             &self.object,
             Location::caller(),
