@@ -221,7 +221,10 @@ impl Strand {
 
     #[inline(always)]
     pub(super) fn set_block(&self, block: u32) {
-        self.block.store(block, Ordering::Release);
+        // Most often it is the same again, and a write less is to drain.
+        if self.block.load(Ordering::Relaxed) != block {
+            self.block.store(block, Ordering::Release);
+        }
     }
 
     /// Takes over what the settings say.
