@@ -9,10 +9,9 @@ use std::collections::HashMap;
 
 use aerodrome::check::{Checker, Engine, EngineKind, Exact, Lowering, Violation};
 use aerodrome::trace::{
-    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, Rule, Semantics,
-    SiteId, SiteInfo, StrandId, StrandInfo, Update, WellFormed,
+    BlockId, Event, Names, ObjectKind, Op, Rule, Semantics, SiteId, StrandId, Update, WellFormed,
 };
-use common::{Mix, Random, check, event, for_random_traces};
+use common::{Kinds, Mix, Random, check, event, for_random_traces};
 
 const RECORDED: Mix = Mix {
     events: 60,
@@ -21,37 +20,13 @@ const RECORDED: Mix = Mix {
 };
 
 /// Locks with even numbers are around data, the others around nothing.
-struct Kinds;
-
-impl Names for Kinds {
-    fn strand(&self, _: StrandId) -> StrandInfo {
-        StrandInfo::default()
+const KINDS: Kinds = Kinds(|id| {
+    if id.is_multiple_of(2) {
+        ObjectKind::Lock
+    } else {
+        ObjectKind::BareLock
     }
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        ObjectInfo {
-            kind: self.kind(id),
-            name: None,
-            type_name: None,
-            created: SiteId::NONE,
-        }
-    }
-    fn kind(&self, id: ObjectId) -> ObjectKind {
-        if id.0.is_multiple_of(2) {
-            ObjectKind::Lock
-        } else {
-            ObjectKind::BareLock
-        }
-    }
-    fn site(&self, _: SiteId) -> Option<SiteInfo> {
-        None
-    }
-    fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo {
-            name: String::new(),
-            site: SiteId::NONE,
-        }
-    }
-}
+});
 
 fn is_lock(op: Op) -> bool {
     matches!(
@@ -68,7 +43,7 @@ fn is_lock(op: Op) -> bool {
 fn is_for_engine(event: &Event, semantics: Semantics) -> bool {
     semantics == Semantics::Paper
         || !is_lock(event.op)
-        || Kinds.kind(event.object()) != ObjectKind::Lock
+        || KINDS.kind(event.object()) != ObjectKind::Lock
 }
 
 fn writes(op: Op) -> bool {
@@ -595,7 +570,7 @@ fn checker(engine: EngineKind, semantics: Semantics) -> Checker {
 fn singly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findings {
     let (mut checker, mut given_out) = (checker(engine, semantics), Vec::new());
     for (&event, position) in events.iter().zip(1..) {
-        let found = checker.step(event, position, &Kinds);
+        let found = checker.step(event, position, &KINDS);
         given_out.extend(found.map(|violation| (position, *violation)));
     }
     Findings::new(checker, given_out)
@@ -612,7 +587,7 @@ fn in_runs(
     while at < events.len() {
         let left = (events.len() - at) as u64;
         let count = 1 + random.below(left) as usize;
-        let (taken, found) = checker.run(&events[at..], count, at as u64 + 1, &Kinds);
+        let (taken, found) = checker.run(&events[at..], count, at as u64 + 1, &KINDS);
         assert!(
             found.is_some() || taken == count,
             "a run ends where something is found"

@@ -5,11 +5,8 @@
 mod common;
 
 use aerodrome::check::{Checker, EngineKind, Lowering};
-use aerodrome::trace::{
-    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, Semantics, SiteId,
-    SiteInfo, StrandId, StrandInfo, Update,
-};
-use common::{Mix, check, event, for_random_traces, well_formed};
+use aerodrome::trace::{Event, ObjectKind, Op, Semantics, Update};
+use common::{Kinds, Mix, check, event, for_random_traces, well_formed};
 
 const X: u32 = 1;
 const Y: u32 = 2;
@@ -20,37 +17,11 @@ const BARE: u32 = 40;
 const A: u32 = 900;
 const B: u32 = 901;
 
-struct Kinds;
-
-impl Names for Kinds {
-    fn strand(&self, _: StrandId) -> StrandInfo {
-        StrandInfo::default()
-    }
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        ObjectInfo {
-            kind: self.kind(id),
-            name: None,
-            type_name: None,
-            created: SiteId::NONE,
-        }
-    }
-    fn kind(&self, id: ObjectId) -> ObjectKind {
-        match id.0 {
-            LOCK => ObjectKind::Lock,
-            BARE => ObjectKind::BareLock,
-            _ => ObjectKind::Variable,
-        }
-    }
-    fn site(&self, _: SiteId) -> Option<SiteInfo> {
-        None
-    }
-    fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo {
-            name: String::new(),
-            site: SiteId::NONE,
-        }
-    }
-}
+const KINDS: Kinds = Kinds(|id| match id {
+    LOCK => ObjectKind::Lock,
+    BARE => ObjectKind::BareLock,
+    _ => ObjectKind::Variable,
+});
 
 fn begin(strand: u32) -> Event {
     event(strand, Op::Begin, A)
@@ -82,7 +53,7 @@ fn given_out(semantics: Semantics, trace: &[Event]) -> Vec<(usize, u64)> {
     let mut checker = Checker::new(EngineKind::Exact, semantics);
     let mut result = Vec::new();
     for (i, &event) in trace.iter().enumerate() {
-        let found = checker.step(event, i as u64 + 1, &Kinds);
+        let found = checker.step(event, i as u64 + 1, &KINDS);
         result.extend(found.map(|violation| (i + 1, violation.event)));
     }
     while let Some(violation) = checker.finish() {
@@ -517,7 +488,7 @@ fn repeats_are_counted() {
     let round = [begin(0), write(0, X), write(1, X), write(0, X), end(0)];
     let mut given_out = 0;
     for (&event, position) in round.iter().cycle().take(50).zip(1..) {
-        given_out += checker.step(event, position, &Kinds).iter().count();
+        given_out += checker.step(event, position, &KINDS).iter().count();
     }
     assert_eq!(checker.finish(), None);
     assert_eq!((given_out, checker.counts()), (1, [10].as_slice()));

@@ -242,12 +242,6 @@ impl Checker {
         self.open.count == 0 && self.held.is_empty() && self.ready.is_empty()
     }
 
-    /// The event will be taken soon, best [`FORESIGHT`](super::FORESIGHT) events later: what it needs is fetched from memory until then.
-    #[inline]
-    pub fn foresee(&self, event: &Event) {
-        self.engine.foresee(event);
-    }
-
     /// The trace is over: gives out what is left, one violation a call.
     pub fn finish(&mut self) -> Option<Box<Violation>> {
         for held in std::mem::take(&mut self.held) {

@@ -314,6 +314,9 @@ impl Pen {
         self.0.epoch.set(self.0.epoch.get() + 4);
     }
 
+    // `extern "C"`, here and wherever it stands on the recording path, says that a function does not unwind (none of them panics): otherwise every guard would
+    // have to be in memory, for the case that it does.
+
     /// Writes the lock that is held back.
     #[inline(never)]
     extern "C" fn flush(self) {

@@ -7,7 +7,39 @@
 use std::fmt::Write;
 
 use aerodrome::check::Violation;
-use aerodrome::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
+use aerodrome::trace::{
+    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo,
+    StrandId, StrandInfo, Update,
+};
+
+/// Names where there are none: an object has its kind, by its number.
+pub(crate) struct Kinds(pub(crate) fn(u32) -> ObjectKind);
+
+impl Names for Kinds {
+    fn strand(&self, _: StrandId) -> StrandInfo {
+        StrandInfo::default()
+    }
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        ObjectInfo {
+            kind: self.kind(id),
+            name: None,
+            type_name: None,
+            created: SiteId::NONE,
+        }
+    }
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        self.0(id.0)
+    }
+    fn site(&self, _: SiteId) -> Option<SiteInfo> {
+        None
+    }
+    fn block(&self, _: BlockId) -> BlockInfo {
+        BlockInfo {
+            name: String::new(),
+            site: SiteId::NONE,
+        }
+    }
+}
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
