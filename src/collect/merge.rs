@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use crate::record::{Chunk, Record, Strand, What, pool};
+use crate::record::{Chunk, Cursor, Published, Record, Strand, What, pool};
 use crate::trace::{Event, ObjectKind, Op, SiteId, StrandId, Update};
 
 /// Takes the merged events, and what is learned of strands and objects on the way.
@@ -57,8 +57,11 @@ struct Reader {
     index: u32,
     /// How far the chunk was filled, and what came after it, when the run began. The writer's line is looked at once a run: to
     /// take it from the writer all the time costs it more than all else.
-    published: u32,
+    published: Published,
     next: Option<NonNull<Chunk>>,
+    /// The code of the block that begins next, or began last; and whether its begin was emitted and its end was not.
+    block: u32,
+    is_open: bool,
     /// A record that must wait for its turn, and with it the transaction that is next; and since when it was seen to wait.
     waits: Option<Record>,
     since: Option<Instant>,
@@ -69,7 +72,7 @@ struct Reader {
 
 impl Reader {
     /// Looks at how far the strand has come.
-    fn look(&mut self) -> (Option<NonNull<Chunk>>, u32) {
+    fn look(&mut self) -> (Option<NonNull<Chunk>>, Published) {
         // SAFETY: a reader's chunk lives until the reader recycles it.
         let chunk = unsafe { self.chunk.as_ref() };
         // In this order: see `Chunk::next`.
@@ -77,24 +80,41 @@ impl Reader {
         self.published = chunk.published();
         (self.next, self.published)
     }
+}
 
-    /// The code of the block that the record at `at` begins.
-    #[cold]
-    fn block(&self, at: u32) -> u32 {
-        // SAFETY: a reader's strand lives until the reader is removed.
-        let strand = unsafe { self.strand.as_ref() };
-        // SAFETY: the chunks from the reader's own on live until it recycles them, and it is their one reader.
-        unsafe { Chunk::block_at(self.chunk, at, || strand.block()) }
+/// What was published of a chunk.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    chunk: &'a Chunk,
+    published: Published,
+}
+
+impl Page<'_> {
+    #[inline(always)]
+    fn record(&self, at: u32) -> Record {
+        assert!(at < self.published.records);
+        // SAFETY: published, and the merge is the one reader.
+        unsafe { self.chunk.read(at) }
+    }
+
+    /// Whether a block ended after the records before `at`.
+    #[inline(always)]
+    fn ends_before(&self, at: u32) -> bool {
+        if at < self.published.records {
+            self.record(at).ended()
+        } else {
+            self.published.ended
+        }
     }
 }
 
-/// A block begins.
-fn begin(strand: StrandId, block: u32, sink: &mut impl Sink) {
+/// A block begins or ends.
+fn bound(strand: StrandId, op: Op, block: u32, sink: &mut impl Sink) {
     sink.event(Event {
         strand,
         target: block,
         site: SiteId::NONE,
-        op: Op::Begin,
+        op,
     });
 }
 
@@ -245,9 +265,8 @@ struct Passed {
 /// A transaction that can be emitted whole.
 struct Whole {
     records: u32,
-    /// How many events they stand for, with the begin.
+    /// How many events they stand for, with the begin and the end.
     events: u64,
-    block: u32,
 }
 
 /// Why a transaction cannot be emitted whole.
@@ -318,11 +337,13 @@ impl Merge {
     }
 
     /// Whether everything that a strand had written up to `cursor` was emitted.
-    pub(super) fn has_reached(&self, strand: u32, cursor: (NonNull<Chunk>, u32)) -> bool {
+    pub(super) fn has_reached(&self, strand: u32, cursor: Cursor) -> bool {
         self.readers
             .iter()
             .find(|reader| reader.id == strand)
-            .is_none_or(|r| (r.chunk, r.index) == cursor)
+            .is_none_or(|r| {
+                (r.chunk, r.index) == (cursor.chunk, cursor.records) && r.is_open <= cursor.in_block
+            })
     }
 
     /// Makes every living strand of which `which` is true look up from its work.
@@ -352,8 +373,10 @@ impl Merge {
                 id,
                 chunk: new.first,
                 index: 0,
-                published: 0,
+                published: Published::default(),
                 next: None,
+                block: 0,
+                is_open: false,
                 waits: None,
                 since: None,
                 running,
@@ -389,42 +412,44 @@ impl Merge {
                 unsafe { reader.strand.as_ref() }.first_family,
             );
         }
-        let (mut chunk, mut at, id) = (reader.chunk, reader.index, reader.id);
+        let (mut chunk, mut at, id) = (reader.chunk, reader.index, StrandId(reader.id));
         let (mut next_chunk, mut published) = (reader.next, reader.published);
-        let mut left = TURN;
+        let (mut block, mut is_open) = (reader.block, reader.is_open);
+        let (mut left, mut ends) = (TURN, 0);
         let mut waits = None;
         'chunks: loop {
-            // SAFETY: a reader's chunk lives until the reader recycles it.
-            let current = unsafe { chunk.as_ref() };
-            let end = published.min(at.saturating_add(left));
+            let page = Page {
+                // SAFETY: a reader's chunk lives until the reader recycles it.
+                chunk: unsafe { chunk.as_ref() },
+                published,
+            };
+            let end = published.records.min(at.saturating_add(left));
             loop {
-                if sink.is_quiet() && self.retiring.is_empty() && !self.is_watched {
-                    // SAFETY: published, and we are the one reader.
-                    let passed = self.pass_over(at, end, |at| unsafe { current.read(at) });
+                if is_open && page.ends_before(at) {
+                    bound(id, Op::End, block, sink);
+                    (is_open, ends) = (false, ends + 1);
+                }
+                if sink.is_quiet() && !is_open && self.retiring.is_empty() && !self.is_watched {
+                    let passed = self.pass_over(at, end, page, &mut block);
                     sink.skip(passed.events, passed.transactions);
                     (at, left) = (at + passed.records, left - passed.records);
                 }
                 if at == end {
                     break;
                 }
-                // SAFETY: as above.
-                let record = unsafe { current.read(at) };
+                let record = page.record(at);
                 if record.begins() {
-                    // SAFETY: as above.
-                    match self.take_whole(at, end, |at| unsafe { current.read(at) }) {
-                        Ok(Whole { records, block, .. }) => {
-                            begin(StrandId(id), block, sink);
+                    match self.take_whole(at, end, page) {
+                        Ok(Whole { records, .. }) => {
+                            bound(id, Op::Begin, block, sink);
                             for at in at..at + records {
-                                // SAFETY: as above.
-                                let record = unsafe { current.read(at) };
-                                self.emit(StrandId(id), &record, sink);
+                                self.emit(id, &page.record(at), sink);
                             }
+                            bound(id, Op::End, block, sink);
                             if !self.retiring.is_empty() {
-                                for at in at..at + records {
-                                    // SAFETY: as above.
-                                    let record = unsafe { current.read(at) };
+                                for record in (at..at + records).map(|at| page.record(at)) {
                                     if record.what().has_ticket() {
-                                        self.retire_late(StrandId(id), record.target(), sink);
+                                        self.retire_late(id, record.target(), sink);
                                     }
                                 }
                             }
@@ -438,7 +463,7 @@ impl Merge {
                             }
                         }
                         Err(Apart::Unfinished) => {
-                            let is_end_of_turn = end < published;
+                            let is_end_of_turn = end < published.records;
                             if is_end_of_turn || (care != Care::Open && next_chunk.is_none()) {
                                 break 'chunks;
                             }
@@ -453,33 +478,32 @@ impl Merge {
                     break 'chunks;
                 }
                 if record.begins() {
-                    let block = self.readers[index].block(at);
-                    begin(StrandId(id), block, sink);
+                    bound(id, Op::Begin, block, sink);
+                    is_open = true;
                 }
+                (at, left) = (at + 1, left - 1);
                 if !is_ready {
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
                     self.retiring.insert(record.target(), record.ticket());
-                    (at, left) = (at + 1, left - 1);
-                    continue;
-                }
-                (at, left) = (at + 1, left - 1);
-                if traits.is_plain() {
+                } else if traits.is_plain() {
                     if traits.has_ticket() {
                         self.place(record.target()).step(traits.is_shared());
                     }
-                    self.emit(StrandId(id), &record, sink);
+                    self.emit(id, &record, sink);
                     if !self.retiring.is_empty() {
-                        self.retire_late(StrandId(id), record.target(), sink);
+                        self.retire_late(id, record.target(), sink);
                     }
-                    continue;
+                } else if record.what() == What::Block {
+                    block = record.target();
+                } else {
+                    if record.what() == What::Exit {
+                        self.readers[index].exited = true;
+                        self.lives[id.0 as usize].exited = true;
+                    }
+                    self.emit(id, &record, sink);
                 }
-                if record.what() == What::Exit {
-                    self.readers[index].exited = true;
-                    self.lives[id as usize].exited = true;
-                }
-                self.emit(StrandId(id), &record, sink);
             }
-            if at < published {
+            if at < published.records {
                 break;
             }
             let Some(next) = next_chunk else { break };
@@ -491,26 +515,30 @@ impl Merge {
         }
         let reader = &mut self.readers[index];
         (reader.index, reader.waits) = (at, waits);
+        (reader.block, reader.is_open) = (block, is_open);
         if left < TURN {
             reader.since = None;
         }
-        TURN - left
+        TURN - left + ends
     }
 
     /// Takes the turns of whole transactions, and of plain records outside of blocks, as long as it is theirs and they end before `end`.
     #[inline(never)]
-    fn pass_over(&mut self, from: u32, end: u32, record: impl Fn(u32) -> Record) -> Passed {
+    fn pass_over(&mut self, from: u32, end: u32, page: Page<'_>, block: &mut u32) -> Passed {
         let mut passed = Passed::default();
         let mut at = from;
         while at < end {
-            let first = record(at);
+            let first = page.record(at);
             if first.begins() {
-                let Ok(whole) = self.take_whole(at, end, &record) else {
+                let Ok(whole) = self.take_whole(at, end, page) else {
                     break;
                 };
                 at += whole.records;
                 passed.events += whole.events;
                 passed.transactions += 1;
+            } else if first.what() == What::Block {
+                *block = first.target();
+                at += 1;
             } else {
                 let traits = Traits::of(&first);
                 if !traits.is_plain() || !self.takes(&first, traits) {
@@ -541,26 +569,14 @@ impl Merge {
 
     /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
     #[inline(always)]
-    fn take_whole(
-        &mut self,
-        at: u32,
-        end: u32,
-        record: impl Fn(u32) -> Record,
-    ) -> Result<Whole, Apart> {
+    fn take_whole(&mut self, at: u32, end: u32, page: Page<'_>) -> Result<Whole, Apart> {
         let mut events = 2;
         let mut index = at;
         let apart = loop {
             if index == end {
                 break Apart::Unfinished;
             }
-            let record = record(index);
-            if record.what() == What::End {
-                return Ok(Whole {
-                    records: index + 1 - at,
-                    events,
-                    block: record.target(),
-                });
-            }
+            let record = page.record(index);
             let traits = Traits::of(&record);
             if !traits.is_plain() || index - at > WHOLE {
                 break Apart::Unfit;
@@ -570,8 +586,12 @@ impl Merge {
             }
             events += traits.events();
             index += 1;
+            if page.ends_before(index) {
+                let records = index - at;
+                return Ok(Whole { records, events });
+            }
         };
-        for taken in (at..index).map(record) {
+        for taken in (at..index).map(|at| page.record(at)) {
             if taken.what().has_ticket() {
                 self.places[taken.target() as usize].step_back(taken.what().is_shared());
             }
@@ -613,8 +633,8 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            End | Split | Restart | Value | Written | Fork | Detach | Exit | Family | GuardRead
-            | GuardWrite | Stack => true,
+            Block | Unwind | Split | Restart | Value | Written | Fork | Detach | Exit | Family
+            | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target() as usize)
@@ -640,17 +660,7 @@ impl Merge {
         };
         let site = record.site();
         match record.what() {
-            End => {
-                if record.ticket() != 0 {
-                    sink.panicked(strand.0);
-                }
-                sink.event(Event {
-                    strand,
-                    target,
-                    site: SiteId(site),
-                    op: Op::End,
-                });
-            }
+            Unwind => sink.panicked(strand.0),
             Stack => sink.stack(strand.0, target),
             Watched => self.is_watched = true,
             // Only now: what comes next among watched variables comes after this, whatever the strand has had to wait for in between.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::record::{self, Ended};
+use crate::record;
 
 /// A block that is meant to be atomic; one static for each mark in the source.
 ///
@@ -179,11 +179,7 @@ fn without_modules(name: &str) -> String {
 /// A run of a block, from [`begin`] until this is dropped, on the strand that began it.
 #[derive(Debug)]
 #[must_use = "the transaction ends when this is dropped"]
-pub struct Transaction {
-    /// Nothing where this thread is not tracked.
-    block: Option<&'static Block>,
-    on_this_strand: PhantomData<*const ()>,
-}
+pub struct Transaction(PhantomData<*const ()>);
 
 /// Begins a run of a block.
 ///
@@ -193,55 +189,43 @@ pub struct Transaction {
 #[inline]
 #[track_caller]
 pub fn begin(block: &'static Block) -> Transaction {
-    Transaction {
-        block: record::begin(block).then_some(block),
-        on_this_strand: PhantomData,
-    }
+    record::begin(block);
+    Transaction(PhantomData)
 }
 
 impl Drop for Transaction {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(block) = self.block {
-            block.end();
+        if !record::ends_plainly() {
+            end_otherwise();
         }
     }
 }
 
+/// A run of a block ends that is part of another's transaction, or recorded nothing, or panics.
+#[inline(never)]
+extern "C" fn end_otherwise() {
+    if let Some(block) = record::end() {
+        block.has_recorded_nothing();
+    }
+}
+
 impl Block {
-    /// A run of the block ends.
-    #[inline(never)]
-    extern "C" fn end(&'static self) {
-        if !record::end_plainly() {
-            self.end_otherwise();
-        } else if self.uses.load(Ordering::Relaxed) != TRACKED {
-            self.note_use(true);
-        }
-    }
-
-    /// A run of the block ends that is part of another's transaction, or recorded nothing, or panics.
-    #[inline(never)]
-    extern "C" fn end_otherwise(&'static self) {
-        let ended = record::end();
-        let uses = self.uses.load(Ordering::Relaxed);
-        let is_news = match ended {
-            Ended::Inner => false,
-            Ended::Empty => uses == UNUSED,
-            Ended::Recorded => uses != TRACKED,
-        };
-        if is_news {
-            self.note_use(ended == Ended::Recorded);
-        }
-    }
-
-    #[cold]
-    extern "C" fn note_use(&'static self, recorded: bool) {
-        if recorded {
+    /// A run of the block records something.
+    pub(crate) fn has_recorded(&'static self) {
+        // Most often that is known.
+        if self.uses.load(Ordering::Relaxed) != TRACKED {
             self.uses.store(TRACKED, Ordering::Relaxed);
-        } else if self
-            .uses
-            .compare_exchange(UNUSED, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+        }
+    }
+
+    /// A run of the block has recorded nothing.
+    fn has_recorded_nothing(&'static self) {
+        if self.uses.load(Ordering::Relaxed) == UNUSED
+            && self
+                .uses
+                .compare_exchange(UNUSED, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
         {
             record::untracked(|| EMPTY_BLOCKS.lock().push(self));
         }

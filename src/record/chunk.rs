@@ -1,9 +1,12 @@
 //! Chunks: where a strand writes its records and the collector reads them, at the same time, without a lock.
 //!
-//! A strand's records are a list of chunks. One thread writes, one reads. The writer fills a slot and then publishes it by storing the new
-//! length with `Release`; the reader loads the length with `Acquire` and touches only slots below it, which the writer never touches
+//! A strand's records are a list of chunks. One thread writes, one reads. The writer fills a slot, and may amend it, and then publishes it by storing
+//! the new length with `Release`; the reader loads the length with `Acquire` and touches only slots below it, which the writer never touches
 //! again. A full chunk is left behind by storing the pointer to its successor, after which its length is final: a reader that sees the successor
 //! and has read everything up to the length it loads *afterwards* owns the chunk alone.
+//!
+//! The end of a block has no slot. It is a bit of the length, which says that the block ended after the last record, and a bit of the next record,
+//! [`ENDED`], for a reader that comes later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::mem::MaybeUninit;
@@ -16,22 +19,25 @@ use super::prim::{AtomicPtr, AtomicU32, Ordering};
 ///
 /// Two words, because the fewer writes there are to drain, the sooner the program's next locked instruction comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Record {
     /// The ticket; above it the site.
     place: u64,
-    /// The target; above it seven bits of what, [`BEGINS`], and 24 bits of what else there is to say.
+    /// Six bits of what, [`ENDED`], [`BEGINS`], and 24 bits of what else there is to say; above them the target.
     rest: u64,
 }
 
-/// A block begins right before the record. Which one its end says, and [`Strand::block`](super::Strand::block) until then.
-pub(super) const BEGINS: u32 = 1 << 7;
+/// A block ended right before the record.
+pub(super) const ENDED: u64 = 1 << 6;
+/// A block begins right before the record, after another one has ended. Which one, the last [`What::Block`] says.
+pub(super) const BEGINS: u64 = 1 << 7;
 
 impl Record {
     #[inline(always)]
     pub(super) fn new(what: What, target: u32, ticket: u32, site: u32) -> Record {
         Record {
             place: Self::place(ticket, site),
-            rest: u64::from(target) | (what as u64) << 32,
+            rest: u64::from(target) << 32 | what as u64,
         }
     }
 
@@ -45,44 +51,79 @@ impl Record {
     #[inline(always)]
     pub(super) fn with(self, more: u32) -> Record {
         Record {
-            rest: self.rest | u64::from(more) << 40,
+            rest: self.rest | u64::from(more << 8),
             ..self
         }
     }
 
-    /// The same, with [`BEGINS`] or without.
+    /// The same, with those of [`ENDED`] and [`BEGINS`] that are in `bounds`.
     #[inline(always)]
-    pub(super) fn beginning(self, begins: u32) -> Record {
+    pub(super) fn after(self, bounds: u64) -> Record {
         Record {
-            rest: self.rest | u64::from(begins) << 32,
+            rest: self.rest | bounds & (ENDED | BEGINS),
             ..self
         }
+    }
+
+    /// Whether a block ended right before it.
+    #[inline(always)]
+    pub(crate) fn ended(&self) -> bool {
+        self.rest & ENDED != 0
     }
 
     /// Whether a block begins right before it.
     #[inline(always)]
     pub(crate) fn begins(&self) -> bool {
-        self.tail() & BEGINS != 0
+        self.rest & BEGINS != 0
     }
 
-    /// A lock is taken, if `first` is [`What::Acquire`], or taken and given back, if it is [`What::Section`]. `lock` is the lock's number and above it
-    /// how it was taken and touched, as the index into [`What::ACQUIRES`] and [`What::SECTIONS`], and where.
+    /// A lock is taken: `how` is the index into [`What::ACQUIRES`].
     #[inline(always)]
-    pub(super) fn of_lock(first: What, place: u64, lock: u64) -> Record {
-        const { assert_in_order(What::ACQUIRES) };
-        const { assert_in_order(What::SECTIONS) };
-        debug_assert!(matches!(first, What::Acquire | What::Section));
-        debug_assert!(usize::from((lock >> 32) as u8) < What::ACQUIRES.len());
+    pub(super) fn acquire(how: u32, lock: u32, ticket: u32, site: u32) -> Record {
+        debug_assert!((how as usize) < What::ACQUIRES.len());
         Record {
-            place,
-            rest: lock + ((first as u64) << 32),
+            place: Self::place(ticket, site),
+            rest: u64::from(lock) << 32 | u64::from(What::Acquire as u32 + how),
+        }
+    }
+
+    /// Whether an acquire's content was touched in this way, or one that says as much: a read after any access, and a write after a write, say
+    /// nothing new.
+    #[inline(always)]
+    pub(super) fn is_touched(&self, how: u32) -> bool {
+        const { assert!(What::Acquire as u32 % 8 == 0) };
+        const { assert_in_order(What::ACQUIRES) };
+        self.tail() & (how | WRITE) != 0
+    }
+
+    /// The same acquire, with its content touched in the way `how`, so many bytes from its site; nothing if that is too far for a record.
+    #[inline(always)]
+    pub(super) fn touched(self, how: u32, bytes: i64) -> Option<Record> {
+        debug_assert!(bytes % 8 == 0);
+        // Where it was read before gives way to where it is written.
+        let before = self.rest & !0xffff_ff00;
+        (-(1 << 26)..1 << 26).contains(&bytes).then_some(Record {
+            rest: before | u64::from((bytes as u32) << 5 | how),
+            ..self
+        })
+    }
+
+    /// Makes one record of an acquire and the release.
+    #[inline(always)]
+    pub(super) fn section(self) -> Record {
+        const { assert_in_order(What::SECTIONS) };
+        debug_assert!(What::ACQUIRES.contains(&self.what()));
+        let further = What::Section as u64 - What::Acquire as u64;
+        Record {
+            rest: self.rest + further,
+            ..self
         }
     }
 
     /// The object, or what else the operation is on.
     #[inline(always)]
     pub(crate) fn target(&self) -> u32 {
-        self.rest as u32
+        (self.rest >> 32) as u32
     }
 
     /// The record's place among those of its object, where the operation draws one.
@@ -99,14 +140,14 @@ impl Record {
 
     #[inline(always)]
     fn tail(&self) -> u32 {
-        (self.rest >> 32) as u32
+        self.rest as u32
     }
 
     #[inline(always)]
     pub(crate) fn what(&self) -> What {
-        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there: with `of_lock` the first of six in a row, or one of
-        // the five after it.
-        unsafe { std::mem::transmute::<u8, What>((self.tail() & (BEGINS - 1)) as u8) }
+        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there: an acquire is one of six in a row, the way
+        // in which it is touched the index among them, and a section is as far into the next six.
+        unsafe { std::mem::transmute::<u8, What>((self.tail() & 63) as u8) }
     }
 
     /// What was said beyond the rest.
@@ -121,7 +162,15 @@ impl Record {
     }
 }
 
-const _: () = assert!((What::Lost as u32) < BEGINS);
+const _: () = assert!((What::Lost as u32) < 64);
+
+// How a lock was taken and touched: the bits of an index into `What::ACQUIRES`.
+/// The content was read.
+pub(super) const READ: u32 = 1;
+/// The content was written.
+pub(super) const WRITE: u32 = 2;
+/// The lock was taken as one of several holders.
+pub(super) const SHARED: u32 = 4;
 
 const fn assert_in_order(six: [What; 6]) {
     let mut how = 0;
@@ -137,8 +186,10 @@ const _: () = assert!(size_of::<Record>() == 16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum What {
-    /// Block; `ticket` is 1 if a panic left it.
-    End,
+    /// The block that begins next, and those after it.
+    Block,
+    /// A panic leaves the block. Nothing else needs a record for that.
+    Unwind,
     Split,
     Restart,
     /// The low half of a value is in `target`, the high half in `ticket`.
@@ -168,8 +219,8 @@ pub(crate) enum What {
     GuardWrite,
 
     // Everything from here on draws a ticket.
-    // These stand in the order of `ACQUIRES` and `SECTIONS`.
-    Acquire,
+    // These stand in the order of `ACQUIRES` and `SECTIONS`, from where the bits of an index are free.
+    Acquire = 24,
     AcquireRead,
     AcquireWrite,
     AcquireReadWrite,
@@ -306,24 +357,36 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: two acquires that were held back, an object's definition, and its own, of which the
+/// The most records that one operation writes: an object's definition, the block, and its own, of which the
 /// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
 /// Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
-/// An operation may start while the length is at most this: afterwards there is still room for two acquires that are held back,
-/// so that they can be published before the strand waits for another chunk, and for the end of a block. These are written without a look at the
-/// length, because an operation that does look comes before the next of them.
-#[cfg(not(loom))]
-pub(crate) const LIMIT: u32 = SLOTS - RESERVE - 3;
-#[cfg(loom)]
-pub(crate) const LIMIT: u32 = 0;
+/// An operation may start while the length is at most this.
+pub(super) const LIMIT: u32 = SLOTS.saturating_sub(RESERVE) * STEP;
+
+type Slot = UnsafeCell<MaybeUninit<Record>>;
+
+/// What a writer's lengths count a record as: the bytes of a slot, because to multiply takes time.
+pub(super) const STEP: u32 = size_of::<Slot>() as u32;
+
+/// In a length: a block ended after the last record.
+const END: u32 = 1;
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
+    /// A length, perhaps with [`END`].
     published: AtomicU32,
     next: AtomicPtr<Chunk>,
-    slots: [UnsafeCell<MaybeUninit<Record>>; SLOTS as usize],
+    slots: [Slot; SLOTS as usize],
+}
+
+/// How far a chunk may be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Published {
+    pub(crate) records: u32,
+    /// Whether a block ended after them.
+    pub(crate) ended: bool,
 }
 
 // SAFETY: a slot is written by the one writer before it is published and read by the one reader after; see the module.
@@ -377,33 +440,60 @@ impl Chunk {
         self.next.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Writes slot `index`.
+    /// The slot at a length.
     ///
     /// # Safety
     ///
-    /// The caller is the chunk's one writer, and `index` is less than [`SLOTS`] and not published.
+    /// `len` is a multiple of [`STEP`] and less than that of [`SLOTS`].
     #[inline(always)]
-    pub(crate) unsafe fn write(&self, index: u32, record: Record) {
-        debug_assert!(index < SLOTS);
-        // SAFETY: in bounds; not yet published, so the reader does not look at it.
-        unsafe { self.slots.get_unchecked(index as usize) }
-            .with_mut(|slot| unsafe { (*slot).write(record) });
+    unsafe fn slot(&self, len: u32) -> &Slot {
+        debug_assert!(len.is_multiple_of(STEP) && len < SLOTS * STEP);
+        // SAFETY: in bounds.
+        unsafe { &*self.slots.as_ptr().byte_add(len as usize) }
     }
 
-    /// Publishes the first `len` slots, which were written.
+    /// Writes the slot at a length.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the chunk's one writer, and `len` is a multiple of [`STEP`], less than that of [`SLOTS`] and not published.
     #[inline(always)]
-    pub(crate) fn publish(&self, len: u32) {
+    pub(super) unsafe fn write(&self, len: u32, record: Record) {
+        // SAFETY: not yet published, so the reader does not look at it.
+        unsafe { self.slot(len) }.with_mut(|slot| unsafe { (*slot).write(record) });
+    }
+
+    /// What was written before a length and may still be amended.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Self::write), and the slot was written.
+    #[inline(always)]
+    pub(super) unsafe fn unpublished(&self, len: u32) -> Record {
+        // SAFETY: written by the caller.
+        unsafe { self.slot(len) }.with(|slot| unsafe { (*slot).assume_init() })
+    }
+
+    /// Publishes everything up to a length, which was written.
+    #[inline(always)]
+    pub(super) fn publish(&self, len: u32) {
         self.published.store(len, Ordering::Release);
+    }
+
+    /// Says that a block has ended after the last record, where everything is published.
+    #[inline(always)]
+    pub(super) fn publish_end(&self, len: u32) {
+        self.published.store(len | END, Ordering::Release);
     }
 
     /// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait for it would hold up the next locked
     /// instruction.
     #[inline(always)]
-    pub(crate) fn fetch_ahead(&self, len: u32) {
+    pub(super) fn fetch_ahead(&self, len: u32) {
         #[cfg(all(target_arch = "x86_64", not(loom)))]
         // SAFETY: reads and writes nothing that the program could see; processors without the instruction pass over it.
         unsafe {
-            let slot = self.slots.as_ptr().wrapping_add(len as usize + 16);
+            let slot = self.slots.as_ptr().wrapping_byte_add(len as usize + 256);
             std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
         }
         #[cfg(not(all(target_arch = "x86_64", not(loom))))]
@@ -415,10 +505,14 @@ impl Chunk {
         self.next.store(next.as_ptr(), Ordering::Release);
     }
 
-    /// The number of records that may be read.
+    /// What may be read.
     #[inline]
-    pub(crate) fn published(&self) -> u32 {
-        self.published.load(Ordering::Acquire)
+    pub(crate) fn published(&self) -> Published {
+        let len = self.published.load(Ordering::Acquire);
+        Published {
+            records: len / STEP,
+            ended: len & END != 0,
+        }
     }
 
     /// The chunk that the writer went on with. Once there is one, [`published`](Self::published) is final.
@@ -439,38 +533,6 @@ impl Chunk {
     }
 }
 
-impl Chunk {
-    /// The block that the record at `at` begins. Its end says so; where that is not there yet, the block that the strand is in: `open` loads it with
-    /// `Acquire`, and the strand, which publishes the end before it goes into another block, stores it with `Release`.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the one reader of this chunk and those after it, `at` is published, and the chunk was not given back.
-    pub(crate) unsafe fn block_at(
-        chunk: NonNull<Chunk>,
-        at: u32,
-        open: impl FnOnce() -> u32,
-    ) -> u32 {
-        // Before the records: if the strand is in another block by now, the end of this one is there.
-        let open = open();
-        let (mut chunk, mut from) = (Some(chunk), at);
-        while let Some(current) = chunk {
-            // SAFETY: nobody but the caller gives it back.
-            let current = unsafe { current.as_ref() };
-            let next = current.next();
-            for at in from..current.published() {
-                // SAFETY: published, and the caller is the one reader.
-                let record = unsafe { current.read(at) };
-                if record.what() == What::End {
-                    return record.target();
-                }
-            }
-            (chunk, from) = (next, 0);
-        }
-        open
-    }
-}
-
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -488,17 +550,22 @@ mod loom_tests {
                 let mut chunk = first.as_ptr() as usize;
                 loom::thread::spawn(move || {
                     for n in 0..RECORDS {
-                        let index = n % SLOTS;
-                        if n > 0 && index == 0 {
+                        let len = n % SLOTS * STEP;
+                        if n > 0 && len == 0 {
                             let next = Chunk::allocate().unwrap();
                             // SAFETY: the writer's own chunk.
                             unsafe { &*(chunk as *const Chunk) }.leave_for(next);
                             chunk = next.as_ptr() as usize;
                         }
+                        // SAFETY: the writer's own chunk.
+                        let current = unsafe { &*(chunk as *const Chunk) };
                         // SAFETY: the one writer, at its length.
-                        unsafe { (*(chunk as *const Chunk)).write(index, record(n)) };
+                        unsafe { current.write(len, Record::new(What::Read, n, 0, 0)) };
+                        // SAFETY: as above; written, and not published.
+                        assert_eq!(unsafe { current.unpublished(len) }.target(), n);
                         // SAFETY: as above.
-                        unsafe { (*(chunk as *const Chunk)).publish(index + 1) };
+                        unsafe { current.write(len, record(n)) };
+                        current.publish(len + STEP);
                     }
                 })
             };
@@ -507,7 +574,7 @@ mod loom_tests {
                 // SAFETY: the reader's chunk is freed by the reader alone.
                 let current = unsafe { chunk.as_ref() };
                 let next = current.next();
-                let published = current.published();
+                let published = current.published().records;
                 while index < published {
                     // SAFETY: published.
                     assert_eq!(unsafe { current.read(index) }, record(seen));
@@ -528,32 +595,42 @@ mod loom_tests {
     }
 
     #[test]
-    fn a_block_has_its_name_before_and_after_its_end() {
+    fn the_end_of_a_block_is_seen_before_and_after_the_next_record() {
         loom::model(|| {
             let chunk = Chunk::allocate().unwrap();
-            let open = loom::sync::Arc::new(AtomicU32::new(0));
             let writer = {
-                let (chunk, open) = (chunk.as_ptr() as usize, open.clone());
+                let chunk = chunk.as_ptr() as usize;
                 loom::thread::spawn(move || {
                     // SAFETY: lives until both are done.
                     let chunk = unsafe { &*(chunk as *const Chunk) };
-                    open.store(1, Ordering::Release);
                     // SAFETY: the one writer, at its length.
-                    unsafe { chunk.write(0, Record::new(What::Read, 7, 0, 0).beginning(BEGINS)) };
-                    chunk.publish(1);
+                    unsafe { chunk.write(0, record(0).after(BEGINS)) };
+                    chunk.publish(STEP);
+                    chunk.publish_end(STEP);
                     // SAFETY: as above.
-                    unsafe { chunk.write(1, Record::new(What::End, 1, 0, 0)) };
-                    chunk.publish(2);
-                    open.store(2, Ordering::Release);
+                    unsafe { chunk.write(STEP, record(1).after(ENDED)) };
+                    chunk.publish(2 * STEP);
                 })
             };
             // SAFETY: alive.
-            if unsafe { chunk.as_ref() }.published() > 0 {
-                // SAFETY: published; this is the one reader.
-                let block = unsafe { Chunk::block_at(chunk, 0, || open.load(Ordering::Acquire)) };
-                assert_eq!(block, 1);
+            let reader = unsafe { chunk.as_ref() };
+            let first = reader.published();
+            let second = reader.published();
+            // Once the end was seen, it stays to be seen.
+            if first.ended {
+                assert_eq!(first.records, 1);
+                // SAFETY: published.
+                assert!(second.ended || unsafe { reader.read(1) }.ended());
             }
+            assert!(second.records >= first.records);
             writer.join().unwrap();
+            assert_eq!(
+                reader.published(),
+                Published {
+                    records: 2,
+                    ended: false
+                }
+            );
             // SAFETY: both are done.
             unsafe { Chunk::free(chunk) };
         });

@@ -28,8 +28,8 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use self::chunk::{BEGINS, GUARDS_MOVE};
-pub(crate) use self::chunk::{Chunk, Record, What};
+pub(crate) use self::chunk::{Chunk, Published, Record, What};
+use self::chunk::{GUARDS_MOVE, READ, SHARED, STEP, WRITE};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 pub(crate) use self::object::{Object, Order};
@@ -38,7 +38,7 @@ pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
-use self::strand::{NOBODYS_EPOCH, Nobody, READ, SEEN, SHARED, Seen, WRITE};
+use self::strand::{NOBODYS_EPOCH, Nobody, SEEN, Seen};
 use crate::collect;
 use crate::mark::Block;
 
@@ -244,6 +244,15 @@ pub(crate) fn new_family() -> u32 {
     FAMILIES.fetch_add(1, Ordering::Relaxed)
 }
 
+/// How far a strand has written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    pub(crate) chunk: NonNull<Chunk>,
+    pub(crate) records: u32,
+    /// Whether it was in a block, so that this need not have ended.
+    pub(crate) in_block: bool,
+}
+
 /// A strand that was forked and has not started yet. Dropped unstarted, it has done nothing and exits.
 pub(crate) struct Child(NonNull<Strand>);
 
@@ -290,83 +299,29 @@ impl Pen {
 
     /// Whether the strand is inside an atomic block.
     pub(crate) fn in_block(self) -> bool {
-        self.0.depth.get() > 0
-    }
-
-    #[inline(always)]
-    fn write(self, record: Record) {
-        let strand = self.0;
-        let len = strand.len.get();
-        strand.len.set(len + 1);
-        if strand.depth.get() == 0 {
-            self.new_epoch();
-        }
-        let chunk = strand.chunk.get();
-        // SAFETY: this strand is the chunk's writer; the pen came with room.
-        unsafe { chunk.as_ref().write(len, record) };
-        // Last, because the collector frees a strand whose exit is published.
-        // SAFETY: the chunk lives until everything in it was read.
-        unsafe { chunk.as_ref() }.publish(len + 1);
-    }
-
-    #[inline(always)]
-    fn new_epoch(self) {
-        self.0.epoch.set(self.0.epoch.get() + 4);
+        self.0.state.get().in_block()
     }
 
     // `extern "C"`, here and wherever it stands on the recording path, says that a function does not unwind (none of them panics): otherwise every guard would
     // have to be in memory, for the case that it does.
 
-    /// Writes the lock that is held back.
+    /// Publishes what is held back, and writes the block and the stack where these are due before a record.
     #[inline(never)]
-    extern "C" fn flush(self) {
-        self.write_held(What::Acquire);
-    }
-
-    /// Writes the lock that is held back, as an acquire or a whole section, and before it what was held back before it; for which there is always room.
-    #[inline(always)]
-    fn write_held(self, first: What) {
-        let strand = self.0;
-        let mut len = strand.len.get();
-        // SAFETY: the chunk lives until everything in it was read.
-        let chunk = unsafe { strand.chunk.get().as_ref() };
-        let mut begins = strand.begin.replace(0);
-        if strand.below.object() != 0 {
-            let below = strand.below.record(What::Acquire).beginning(begins);
-            // SAFETY: this strand is the chunk's writer; `LIMIT` leaves room.
-            unsafe { chunk.write(len, below) };
-            strand.below.clear();
-            begins = 0;
-            len += 1;
+    extern "C" fn prepare(self, what: What) {
+        self.flush_held();
+        self.0.write_news();
+        if self.0.state.get().wants_stacks() && what.is_access() && self.in_block() {
+            let stack = untracked(stacks::capture);
+            self.0.write(Record::new(What::Stack, stack, 0, 0));
         }
-        let held = strand.held.record(first).beginning(begins);
-        // SAFETY: as above.
-        unsafe { chunk.write(len, held) };
-        strand.held.clear();
-        strand.len.set(len + 1);
-        if strand.depth.get() == 0 {
-            self.new_epoch();
-        }
-        chunk.publish(len + 1);
-        chunk.fetch_ahead(len + 1);
     }
 
     #[inline(always)]
     fn push(self, what: What, target: u32, ticket: u32, site: u32) {
-        self.flush_held();
-        if self.0.stacks.get() && what.is_access() && self.in_block() {
-            self.push_stack();
+        if self.0.state.get().hinders() {
+            self.prepare(what);
         }
-        let begins = self.0.begin.replace(0);
-        self.write(Record::new(what, target, ticket, site).beginning(begins));
-    }
-
-    /// The stack of the access that comes next.
-    #[cold]
-    fn push_stack(self) {
-        let target = untracked(stacks::capture);
-        let begins = self.0.begin.replace(0);
-        self.write(Record::new(What::Stack, target, 0, 0).beginning(begins));
+        self.0.write(Record::new(what, target, ticket, site));
     }
 
     /// The object's number; draws it at the first use.
@@ -390,7 +345,8 @@ impl Pen {
                 let type_name = code::type_name(object.type_name);
                 let created = code::site(object.created);
                 let define = Record::new(What::Define, id, type_name, created);
-                self.write(define.with(object.kind as u32));
+                self.flush_held();
+                self.0.write_before_begin(define.with(object.kind as u32));
                 id
             }
             Err(other) => {
@@ -417,7 +373,7 @@ impl Pen {
     #[inline(always)]
     pub(crate) fn acquire(self, object: &Object, site: u32) {
         let id = self.identify(object);
-        self.hold_back(What::Acquire, id, object.order.draw(), site, 0);
+        self.hold_back(Record::acquire(0, id, object.order.draw(), site));
     }
 
     /// The lock has just been taken as one of several holders.
@@ -428,28 +384,32 @@ impl Pen {
         if GUARDS_MOVE {
             self.push(What::AcquireShared, id, ticket, site);
         } else {
-            self.hold_back(What::AcquireShared, id, ticket, site, SHARED);
+            self.hold_back(Record::acquire(SHARED, id, ticket, site));
         }
     }
 
-    /// Records an acquire when its release is, or something else before that.
+    /// Records an acquire, which is published when its release is, or something else before that.
     #[inline(always)]
-    fn hold_back(self, what: What, object: u32, ticket: u32, site: u32, how: u32) {
-        let Strand { held, below, .. } = self.0;
-        if held.object() != 0 {
-            if below.object() != 0 {
-                self.flush();
-            } else {
-                below.take(held);
-            }
+    fn hold_back(self, acquire: Record) {
+        if self.0.state.get().hinders() {
+            self.hold_back_otherwise(acquire);
+        } else {
+            self.0.hold_back(acquire);
         }
-        if self.0.stacks.get() {
+    }
+
+    /// Records an acquire while another one is held back, or where the block or the stack is due.
+    #[inline(never)]
+    extern "C" fn hold_back_otherwise(self, acquire: Record) {
+        if self.0.state.get().only_holds() {
+            return self.0.hold_back_too(acquire);
+        }
+        self.prepare(What::Acquire);
+        if self.0.state.get().wants_stacks() {
             // What happens in the section is recorded where it happens.
-            return self.push(what, object, ticket, site);
-        }
-        held.set(object, ticket, site, how);
-        if self.0.depth.get() == 0 {
-            self.new_epoch();
+            self.0.write(acquire);
+        } else {
+            self.0.hold_back(acquire);
         }
     }
 
@@ -457,7 +417,7 @@ impl Pen {
     #[inline]
     pub(crate) fn release(self, object: &Object, taken: u32) {
         if self.0.is_held(object) {
-            return self.close();
+            return self.0.close();
         }
         let id = self.identify(object);
         self.push(What::Release, id, object.order.draw(), taken);
@@ -467,17 +427,11 @@ impl Pen {
     #[inline]
     pub(crate) fn release_shared(self, object: &Object, taken: u32) {
         if self.0.is_held(object) {
-            return self.close();
+            return self.0.close();
         }
         let id = self.identify(object);
         let ticket = object.order.draw_shared();
         self.push(What::ReleaseShared, id, ticket, taken);
-    }
-
-    /// Makes one record of the acquire that is held back and its release.
-    #[inline(never)]
-    extern "C" fn close(self) {
-        self.write_held(What::Section);
     }
 
     /// A shared holder has just become the exclusive one.
@@ -758,35 +712,41 @@ impl Pen {
     /// A block is entered.
     #[inline(always)]
     fn begin(self, block: &'static Block) {
-        let depth = self.0.depth.get();
-        if depth == 0 {
-            self.flush_held();
-            self.0.depth.set(1);
-            self.0.begin.set(BEGINS);
-            self.0.set_block(code::block(block));
-            self.new_epoch();
+        let state = self.0.state.get();
+        if state.is_idle() {
+            self.0.begin(block);
+        } else if state.in_block() {
+            self.0.begin_inner();
         } else {
-            self.0.depth.set(depth + 1);
+            self.begin_otherwise(block);
         }
     }
 
-    /// A block is left.
-    fn end(self) -> Ended {
-        let depth = self.0.depth.get();
-        if depth != 1 {
-            self.0.depth.set(depth.saturating_sub(1));
-            return Ended::Inner;
+    /// The outermost block is entered, while a lock is held back, or by a strand that has no name yet.
+    #[inline(never)]
+    fn begin_otherwise(self, block: &'static Block) {
+        self.flush_held();
+        if self.0.state.get().is_unnamed() {
+            name_current(self);
+        }
+        self.0.begin(block);
+    }
+
+    /// A block is left: the block, if it was a transaction that recorded nothing.
+    fn end(self) -> Option<&'static Block> {
+        if self.0.state.get().depth() != 1 {
+            self.0.end_inner();
+            return None;
         }
         // A lock that was taken inside and is still held: its acquire belongs into the transaction.
         self.flush_held();
-        let empty = self.0.begin.replace(0) != 0;
-        if !empty {
-            let panicked = u32::from(std::thread::panicking());
-            self.push(What::End, self.0.block(), panicked, 0);
+        let is_empty = self.0.state.get().is_at_begin();
+        let block = self.0.block().filter(|_| is_empty);
+        if !is_empty && std::thread::panicking() {
+            self.push(What::Unwind, 0, 0, 0);
         }
-        self.0.depth.set(0);
-        self.new_epoch();
-        if empty { Ended::Empty } else { Ended::Recorded }
+        self.0.end();
+        block
     }
 
     /// The strand is about to wait for another's progress. Publishes what is held back, too.
@@ -800,9 +760,10 @@ impl Pen {
     }
 
     fn boundary(self, what: What) {
-        if self.in_block() && self.0.begin.get() == 0 {
+        let state = self.0.state.get();
+        if state.in_block() && !state.is_at_begin() {
             self.push(what, 0, 0, 0);
-            self.new_epoch();
+            self.0.new_epoch();
         }
         self.flush_held();
     }
@@ -810,8 +771,8 @@ impl Pen {
     /// Publishes an acquire that is held back: the strand is about to wait.
     #[inline]
     pub(crate) fn flush_held(self) {
-        if self.0.held.object() != 0 {
-            self.flush();
+        if self.0.state.get().held() != 0 {
+            self.0.flush();
         }
     }
 
@@ -852,9 +813,13 @@ impl Pen {
     }
 
     /// How far this strand has written.
-    pub(crate) fn cursor(self) -> (NonNull<Chunk>, u32) {
+    pub(crate) fn cursor(self) -> Cursor {
         self.flush_held();
-        (self.0.chunk.get(), self.0.len.get())
+        Cursor {
+            chunk: self.0.chunk.get(),
+            records: self.0.len.get() / STEP,
+            in_block: self.in_block(),
+        }
     }
 
     // Messages.
@@ -946,54 +911,22 @@ fn covers(earlier: What, later: What) -> bool {
 /// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).
 #[inline]
 #[track_caller]
-pub(crate) fn begin(block: &'static Block) -> bool {
-    match pen() {
-        Some(pen) => {
-            pen.begin(block);
-            if !pen.0.named.get() {
-                name_current(pen);
-            }
-            true
-        }
-        None => false,
+pub(crate) fn begin(block: &'static Block) {
+    if let Some(pen) = pen() {
+        pen.begin(block);
     }
 }
 
-/// What it was that ended with a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// Nothing: the block is part of another's transaction, or the strand is not tracked any more.
-    Inner,
-    /// A transaction in which nothing was recorded.
-    Empty,
-    /// A transaction.
-    Recorded,
-}
-
-/// A block is left: whether it was one that recorded something and ended as most do. If not, nothing was done.
+/// A block is left: whether there was nothing to do, or it was one that recorded something and ended as most do. If not, nothing was done.
 #[inline(always)]
-pub(crate) fn end_plainly() -> bool {
+pub(crate) fn ends_plainly() -> bool {
     let strand = strand();
-    let is_plain = strand.depth.get() == 1
-        && strand.begin.get() | strand.held.object() == 0
-        && !std::thread::panicking();
-    if is_plain {
-        let (len, chunk) = (strand.len.get(), strand.chunk.get());
-        strand.depth.set(0);
-        strand.len.set(len + 1);
-        Pen(strand).new_epoch();
-        let record = Record::new(What::End, strand.block(), 0, 0);
-        // SAFETY: this strand is the chunk's writer, and `LIMIT` leaves room; the chunk lives until everything in it was read.
-        unsafe { chunk.as_ref().write(len, record) };
-        // SAFETY: as above.
-        unsafe { chunk.as_ref() }.publish(len + 1);
-    }
-    is_plain
+    strand.ends_plainly() || strand.is_untracked()
 }
 
-/// A block is left.
-pub(crate) fn end() -> Ended {
-    quiet_pen().map_or(Ended::Inner, Pen::end)
+/// A block is left: the block, if it was a transaction that recorded nothing.
+pub(crate) fn end() -> Option<&'static Block> {
+    quiet_pen().and_then(Pen::end)
 }
 
 /// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
@@ -1008,8 +941,8 @@ fn name_current(pen: Pen) {
 /// How many atomic blocks the current strand is in, and the outermost of them.
 pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
     match quiet_pen_if_registered() {
-        Some(Pen(strand)) if strand.depth.get() > 0 => {
-            (strand.depth.get(), Some(code::block_of(strand.block())))
+        Some(Pen(strand)) if strand.state.get().in_block() => {
+            (strand.state.get().depth(), strand.block())
         }
         _ => (0, None),
     }
@@ -1018,7 +951,7 @@ pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
 /// Makes sure that the current strand has its name.
 pub(crate) fn name_current_strand() {
     if let Some(pen) = quiet_pen_if_registered()
-        && !pen.0.named.get()
+        && pen.0.state.get().is_unnamed()
     {
         name_current(pen);
     }

@@ -71,7 +71,7 @@ impl Holder {
     fn closes(&self, object: &Object) -> bool {
         match self.own_strand() {
             Some(strand) if strand.is_held(object) => {
-                Pen(strand).close();
+                strand.close();
                 true
             }
             _ => self.strand == 0,
@@ -82,7 +82,7 @@ impl Holder {
     pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
             && strand.is_held(object)
-            && strand.held.touch(READ, site)
+            && strand.touch(READ, site)
         {
             return;
         }
@@ -96,7 +96,7 @@ impl Holder {
     pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
             && strand.is_held(object)
-            && strand.held.touch(WRITE, site)
+            && strand.touch(WRITE, site)
         {
             return;
         }

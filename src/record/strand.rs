@@ -1,94 +1,98 @@
-//! A strand's own state: the chunk that it writes, and what it holds back.
+//! A strand's own state: the chunk that it writes, and what of that it holds back.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::chunk::{Chunk, LIMIT, Record, What};
+use super::chunk::{BEGINS, Chunk, ENDED, LIMIT, Record, STEP, What};
 use super::object::Object;
 use super::pool::{self, Ids};
 use super::{code, stacks};
+use crate::mark::Block;
 
-/// An acquire that is not written yet, because its release may make one record of both.
-///
-/// In words that are written whole, because they are read whole soon after, and a processor waits where it has to put a read together from two
-/// writes.
-#[derive(Debug)]
-pub(super) struct Held {
-    /// See [`Record::place`].
-    place: Cell<u64>,
-    /// See [`Record::of_lock`]; 0: nothing is held back.
-    lock: Cell<u64>,
-}
+/// What a strand is in the middle of. In one word, so that what is usual is one comparison, and read and written whole, because a processor waits where it
+/// has to put a read together from two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State(u64);
 
-// The bits are those of an index into `What::ACQUIRES`.
-/// The content was read.
-pub(super) const READ: u32 = 1;
-/// The content was written.
-pub(super) const WRITE: u32 = 2;
-/// The lock was taken as one of several holders.
-pub(super) const SHARED: u32 = 4;
+impl State {
+    /// So it is with the record before the one that is held back. What that lock guards may be touched after the other one was taken, and is then recorded
+    /// as if before: whoever else touches it has this lock too, so nobody could tell.
+    const BELOW: u64 = 1 << 0;
+    /// The block has to be recorded before anything else in it.
+    const NEWS: u64 = 1 << 1;
+    /// Accesses in blocks come with their stacks; see [`stacks`](super::stacks).
+    const STACKS: u64 = 1 << 2;
+    /// The strand may have a name that nobody has asked for.
+    const UNNAMED: u64 = 1 << 3;
+    // `ENDED` and `BEGINS` are what the next record will say.
+    /// How many blocks the strand is in.
+    const BLOCK: u64 = 1 << 8;
+    /// The number of the object whose acquire is the last record, and is held back: not published, because it may become a whole section. 0: there is
+    /// none.
+    const HELD: u64 = 0xffff_ffff << 32;
 
-impl Held {
-    const fn new() -> Self {
-        Held {
-            place: Cell::new(0),
-            lock: Cell::new(0),
-        }
+    const BOUNDS: u64 = ENDED | BEGINS;
+
+    /// In one block, in which everything was published.
+    const INSIDE: State = State(Self::BLOCK);
+    /// Outside of blocks, after one that recorded something.
+    const ENDED: State = State(ENDED);
+
+    /// Outside of blocks, and no unpublished record.
+    #[inline(always)]
+    pub(super) fn is_idle(self) -> bool {
+        self.0 & !ENDED == 0
     }
 
-    /// Takes over what `other` holds back.
+    /// How many blocks the strand is in.
     #[inline(always)]
-    pub(super) fn take(&self, other: &Held) {
-        self.place.set(other.place.get());
-        self.lock.set(other.lock.get());
+    pub(super) fn depth(self) -> u32 {
+        self.0 as u32 / Self::BLOCK as u32
     }
 
-    /// Holds an acquire back.
+    /// Whether the strand is in a block.
     #[inline(always)]
-    pub(super) fn set(&self, object: u32, ticket: u32, site: u32, how: u32) {
-        self.place.set(Record::place(ticket, site));
-        self.lock.set(u64::from(object) | u64::from(how) << 32);
+    pub(super) fn in_block(self) -> bool {
+        self.depth() > 0
     }
 
-    /// Nothing is held back any more.
-    #[inline(always)]
-    pub(super) fn clear(&self) {
-        self.lock.set(0);
+    /// Whether the strand is in a block and has recorded nothing in it.
+    pub(super) fn is_at_begin(self) -> bool {
+        self.0 & BEGINS != 0
     }
 
-    /// The object whose acquire is held back; 0: none.
+    /// The object whose acquire is the last record, and is not published; 0: none.
     #[inline(always)]
-    pub(super) fn object(&self) -> u32 {
-        self.lock.get() as u32
+    pub(super) fn held(self) -> u32 {
+        (self.0 >> 32) as u32
     }
 
-    /// Remembers that the content was touched at `site`; not if that is too far away for a record.
+    /// Whether something is to be done before a record is written.
     #[inline(always)]
-    pub(super) fn touch(&self, how: u32, site: &'static Location<'static>) -> bool {
-        let lock = self.lock.get();
-        // A read after any access, and a write after a write, say nothing new.
-        if lock >> 32 & u64::from(how | WRITE) != 0 {
-            return true;
-        }
-        let distance = code::distance((self.place.get() >> 32) as u32, site);
-        let fits = (-(1 << 23)..1 << 23).contains(&distance);
-        if fits {
-            // Where it was read before gives way to where it is written.
-            let before = lock & (0xff << 32 | 0xffff_ffff);
-            self.lock
-                .set((distance as u64) << 40 | before | u64::from(how) << 32);
-        }
-        fits
+    pub(super) fn hinders(self) -> bool {
+        self.0 & (Self::HELD | Self::BELOW | Self::NEWS | Self::STACKS) != 0
     }
 
-    /// What is held back; see [`Record::of_lock`].
+    /// Whether nothing but one acquire that is held back hinders.
+    pub(super) fn only_holds(self) -> bool {
+        !self.without(Self::HELD).hinders()
+    }
+
+    pub(super) fn wants_stacks(self) -> bool {
+        self.0 & Self::STACKS != 0
+    }
+
+    pub(super) fn is_unnamed(self) -> bool {
+        self.0 & Self::UNNAMED != 0
+    }
+
     #[inline(always)]
-    pub(super) fn record(&self, first: What) -> Record {
-        Record::of_lock(first, self.place.get(), self.lock.get())
+    fn without(self, bits: u64) -> State {
+        State(self.0 & !bits)
     }
 }
 
@@ -118,25 +122,13 @@ pub(crate) struct Strand {
     /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
     /// transactions with every record. Different strands never share one. The lowest two bits are 0.
     pub(super) epoch: Cell<u64>,
-    /// How many atomic blocks the strand is in.
-    pub(super) depth: Cell<u32>,
-    /// [`BEGINS`](super::chunk::BEGINS) while the strand is in a block and has recorded nothing in it.
-    pub(super) begin: Cell<u32>,
-    /// The lock that was taken last.
-    pub(super) held: Held,
-    /// The code of the outermost block, or of the last one. Whoever sees another one sees the end of the former one, too.
-    block: AtomicU32,
-    /// Whether `name` is set.
-    pub(super) named: Cell<bool>,
-    /// Whether accesses in blocks come with their stacks; see [`stacks`](super::stacks).
-    pub(super) stacks: Cell<bool>,
+    pub(super) state: Cell<State>,
+    /// The outermost block, or the last one that recorded something; null where there was none.
+    pub(super) block: Cell<*const Block>,
     /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see [`be_thorough`](super::be_thorough).
     pub(super) thorough: Cell<bool>,
 
     // The owner's.
-    /// The lock that was taken before, where that is held back as well. What it guards may be touched after the other lock was taken, and is
-    /// then recorded as if before: whoever else touches it has this lock too, so nobody could tell.
-    pub(super) below: Held,
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
@@ -179,13 +171,8 @@ impl Strand {
             len: Cell::new(0),
             limit: AtomicU32::new(LIMIT + 1),
             epoch: Cell::new(epoch),
-            depth: Cell::new(0),
-            begin: Cell::new(0),
-            held: Held::new(),
-            below: Held::new(),
-            block: AtomicU32::new(0),
-            named: Cell::new(false),
-            stacks: Cell::new(false),
+            state: Cell::new(State(State::UNNAMED)),
+            block: Cell::new(ptr::null()),
             thorough: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
@@ -195,7 +182,7 @@ impl Strand {
             first_family: family,
             first: chunk,
             name: OnceLock::new(),
-            next: AtomicPtr::new(std::ptr::null_mut()),
+            next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -213,30 +200,22 @@ impl Strand {
         Some(memory)
     }
 
-    /// The code of the outermost block, or of the last one.
-    #[inline(always)]
-    pub(crate) fn block(&self) -> u32 {
-        self.block.load(Ordering::Acquire)
-    }
-
-    #[inline(always)]
-    pub(super) fn set_block(&self, block: u32) {
-        // Most often it is the same again, and a write less is to drain.
-        if self.block.load(Ordering::Relaxed) != block {
-            self.block.store(block, Ordering::Release);
-        }
-    }
-
     /// Takes over what the settings say.
     pub(super) fn follow_settings(&self) {
-        self.stacks.set(stacks::are_wanted());
+        let state = self.state.get().without(State::STACKS);
+        let stacks = if stacks::are_wanted() {
+            State::STACKS
+        } else {
+            0
+        };
+        self.state.set(State(state.0 | stacks));
         self.thorough.set(super::is_thorough());
     }
 
     /// Gives the strand its name, if it has none.
     pub(super) fn set_name(&self, name: &str) {
         let _ = self.name.set(name.into());
-        self.named.set(true);
+        self.state.set(self.state.get().without(State::UNNAMED));
     }
 
     /// Frees a strand that has written its last record.
@@ -258,13 +237,100 @@ impl Strand {
         self.len.get() < self.limit.load(Ordering::Relaxed)
     }
 
-    /// Whether this object's acquire is held back.
+    /// What was recorded so far no longer speaks for what comes.
+    #[inline(always)]
+    pub(super) fn new_epoch(&self) {
+        self.epoch.set(self.epoch.get() + 4);
+    }
+
+    /// The chunk that the strand writes.
+    #[inline(always)]
+    fn chunk(&self) -> &Chunk {
+        // SAFETY: lives until everything in it was read, of which the last is still to be written.
+        unsafe { self.chunk.get().as_ref() }
+    }
+
+    /// Writes a record; nothing hinders it. The new length.
+    #[inline(always)]
+    fn append(&self, record: Record, next: State) -> u32 {
+        let len = self.len.get();
+        // SAFETY: this strand is the chunk's writer, and the pen came with room.
+        unsafe { self.chunk().write(len, record) };
+        self.len.set(len + STEP);
+        self.state.set(next);
+        if !next.in_block() {
+            self.new_epoch();
+        }
+        len + STEP
+    }
+
+    /// Writes a record, which nothing hinders, and publishes it.
+    #[inline(always)]
+    pub(super) fn write(&self, record: Record) {
+        let state = self.state.get();
+        debug_assert!(state.held() == 0);
+        let chunk = self.chunk();
+        let len = self.append(record.after(state.0), state.without(State::BOUNDS));
+        // Last, because the collector frees a strand whose exit is published.
+        chunk.publish(len);
+    }
+
+    /// Writes what comes before the begin of a block, if one begins, and publishes it.
+    pub(super) fn write_before_begin(&self, record: Record) {
+        let state = self.state.get();
+        debug_assert!(state.held() == 0);
+        let len = self.append(record.after(state.0 & ENDED), state.without(ENDED));
+        self.chunk().publish(len);
+    }
+
+    /// Writes the block that the strand is in, if that is due.
+    pub(super) fn write_news(&self) {
+        let state = self.state.get();
+        if state.0 & State::NEWS != 0
+            && let Some(block) = self.block()
+        {
+            self.state.set(state.without(State::NEWS));
+            self.write_before_begin(Record::new(What::Block, code::block(block), 0, 0));
+            block.has_recorded();
+        }
+    }
+
+    /// The outermost block, or the last one that recorded something.
+    pub(super) fn block(&self) -> Option<&'static Block> {
+        // SAFETY: null, or a static.
+        unsafe { self.block.get().as_ref() }
+    }
+
+    /// Writes an acquire and holds it back, because its release may make one record of both. Nothing hinders it.
+    #[inline(always)]
+    pub(super) fn hold_back(&self, acquire: Record) {
+        let state = self.state.get();
+        let held = u64::from(acquire.target()) << 32;
+        let next = State(state.without(State::BOUNDS).0 | held);
+        self.append(acquire.after(state.0), next);
+    }
+
+    /// The same after another one that is held back.
+    pub(super) fn hold_back_too(&self, acquire: Record) {
+        let below = self.state.get().without(State::HELD);
+        self.state.set(State(below.0 | State::BELOW));
+        self.hold_back(acquire);
+    }
+
+    /// Whether this object's acquire is the last record, and is held back.
     #[inline(always)]
     pub(super) fn is_held(&self, object: &Object) -> bool {
         let id = object.id.load(Ordering::Relaxed);
         // Whatever a strand has taken has its number.
         debug_assert!(id != 0);
-        self.held.object() == id
+        self.state.get().held() == id
+    }
+
+    /// Remembers that the content of the lock that is held back was touched at `site`; not if that is too far away for a record.
+    #[inline(always)]
+    pub(super) fn touch(&self, how: u32, site: &'static Location<'static>) -> bool {
+        debug_assert!(self.state.get().held() != 0);
+        self.amend(self.len.get() - STEP, how, site)
     }
 
     /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
@@ -274,7 +340,113 @@ impl Strand {
         object: &Object,
         site: &'static Location<'static>,
     ) -> bool {
-        self.below.object() == object.id.load(Ordering::Relaxed) && self.below.touch(how, site)
+        self.state.get().0 & State::BELOW != 0 && {
+            let at = self.len.get() - 2 * STEP;
+            // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
+            let below = unsafe { self.chunk().unpublished(at) };
+            below.target() == object.id.load(Ordering::Relaxed) && self.amend(at, how, site)
+        }
+    }
+
+    #[inline(always)]
+    fn amend(&self, at: u32, how: u32, site: &'static Location<'static>) -> bool {
+        let chunk = self.chunk();
+        // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
+        let acquire = unsafe { chunk.unpublished(at) };
+        if acquire.is_touched(how) {
+            return true;
+        }
+        let touched = acquire.touched(how, code::bytes_between(acquire.site(), site));
+        if let Some(touched) = touched {
+            // SAFETY: as above.
+            unsafe { chunk.write(at, touched) };
+        }
+        touched.is_some()
+    }
+
+    /// Makes one record of the acquire that is held back and its release, and publishes it.
+    // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
+    #[inline(never)]
+    pub(super) extern "C" fn close(&self) {
+        let (chunk, at) = (self.chunk(), self.len.get() - STEP);
+        // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
+        let acquire = unsafe { chunk.unpublished(at) };
+        // SAFETY: as above.
+        unsafe { chunk.write(at, acquire.section()) };
+        self.publish(chunk, at + STEP);
+        chunk.fetch_ahead(at);
+    }
+
+    /// Publishes what is held back.
+    #[inline(never)]
+    pub(super) extern "C" fn flush(&self) {
+        self.publish(self.chunk(), self.len.get());
+    }
+
+    #[inline(always)]
+    fn publish(&self, chunk: &Chunk, len: u32) {
+        let state = self.state.get();
+        self.state.set(state.without(State::HELD | State::BELOW));
+        if !state.in_block() {
+            self.new_epoch();
+        }
+        chunk.publish(len);
+    }
+
+    /// The outermost block begins, and everything is published.
+    #[inline(always)]
+    pub(super) fn begin(&self, block: &'static Block) {
+        let State(state) = self.state.get();
+        self.state.set(State(state | State::BLOCK | BEGINS));
+        self.new_epoch();
+        // Most often it is the same again.
+        if !ptr::eq(self.block.get(), block) {
+            self.block.set(block);
+            self.state.set(State(self.state.get().0 | State::NEWS));
+        }
+    }
+
+    /// A block begins, where the strand is in one.
+    #[inline(always)]
+    pub(super) fn begin_inner(&self) {
+        self.state.set(State(self.state.get().0 + State::BLOCK));
+    }
+
+    /// A block ends in which the strand is in another one.
+    pub(super) fn end_inner(&self) {
+        let state = self.state.get();
+        self.state.set(State(state.0.saturating_sub(State::BLOCK)));
+    }
+
+    /// A block ends, if it does so as most do: it is the outermost, has recorded something, and everything is published. If not, nothing was done.
+    #[inline(always)]
+    pub(super) fn ends_plainly(&self) -> bool {
+        let is_plain = self.state.get() == State::INSIDE && !std::thread::panicking();
+        if is_plain {
+            self.state.set(State::ENDED);
+            self.new_epoch();
+            self.chunk().publish_end(self.len.get());
+        }
+        is_plain
+    }
+
+    /// The outermost block ends; everything is published.
+    pub(super) fn end(&self) {
+        let state = self.state.get();
+        debug_assert!(state.depth() == 1 && state.held() == 0);
+        let ended = if state.is_at_begin() {
+            if state.0 & State::NEWS != 0 {
+                // Nobody has heard of it.
+                self.block.set(ptr::null());
+            }
+            0
+        } else {
+            self.chunk().publish_end(self.len.get());
+            ENDED
+        };
+        let next = state.without(BEGINS | State::NEWS);
+        self.state.set(State(next.0 - State::BLOCK | ended));
+        self.new_epoch();
     }
 
     pub(super) fn has_room(&self) -> bool {
