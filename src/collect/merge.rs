@@ -85,26 +85,18 @@ impl Reader {
 /// What was published of a chunk.
 #[derive(Clone, Copy)]
 struct Page<'a> {
-    chunk: &'a Chunk,
-    published: Published,
+    records: &'a [Record],
+    /// Whether a block ended after them.
+    ended: bool,
 }
 
 impl Page<'_> {
-    #[inline(always)]
-    fn record(&self, at: u32) -> Record {
-        assert!(at < self.published.records);
-        // SAFETY: published, and the merge is the one reader.
-        unsafe { self.chunk.read(at) }
-    }
-
     /// Whether a block ended after the records before `at`.
     #[inline(always)]
     fn ends_before(&self, at: u32) -> bool {
-        if at < self.published.records {
-            self.record(at).ended()
-        } else {
-            self.published.ended
-        }
+        self.records
+            .get(at as usize)
+            .map_or(self.ended, Record::ended)
     }
 }
 
@@ -144,8 +136,8 @@ const PATIENCE: Duration = Duration::from_micros(100);
 struct Place {
     /// How many it had: the ticket of its next one; [`UNDEFINED`] while there is no such object.
     all: u64,
-    /// How many of these were not one of several holders': the ticket of the next one that is; or [`UNDEFINED`].
-    alone: u64,
+    /// How many of these were one of several holders'. The ticket of the next such one counts the others.
+    shared: u32,
 }
 
 const UNDEFINED: u64 = u64::MAX;
@@ -153,30 +145,37 @@ const UNDEFINED: u64 = u64::MAX;
 impl Place {
     const NOWHERE: Place = Place {
         all: UNDEFINED,
-        alone: UNDEFINED,
+        shared: 0,
     };
 
     /// After the first so many records.
     const fn after(all: u64) -> Place {
-        Place { all, alone: all }
+        Place { all, shared: 0 }
     }
 
     /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock come in any order.
     #[inline(always)]
     fn awaits(&self, ticket: u32, is_shared: bool) -> bool {
-        let next = if is_shared { self.alone } else { self.all };
-        next == u64::from(ticket)
+        if is_shared {
+            self.all != UNDEFINED && (self.all as u32).wrapping_sub(self.shared) == ticket
+        } else {
+            self.all == u64::from(ticket)
+        }
     }
 
     #[inline(always)]
     fn step(&mut self, is_shared: bool) {
         self.all = u64::from((self.all as u32).wrapping_add(1));
-        self.alone = u64::from((self.alone as u32).wrapping_add(u32::from(!is_shared)));
+        if is_shared {
+            self.shared = self.shared.wrapping_add(1);
+        }
     }
 
     fn step_back(&mut self, is_shared: bool) {
         self.all = u64::from((self.all as u32).wrapping_sub(1));
-        self.alone = u64::from((self.alone as u32).wrapping_sub(u32::from(!is_shared)));
+        if is_shared {
+            self.shared = self.shared.wrapping_sub(1);
+        }
     }
 }
 
@@ -419,9 +418,9 @@ impl Merge {
         let mut waits = None;
         'chunks: loop {
             let page = Page {
-                // SAFETY: a reader's chunk lives until the reader recycles it.
-                chunk: unsafe { chunk.as_ref() },
-                published,
+                // SAFETY: a reader's chunk lives until the reader recycles it, and it is the one reader.
+                records: unsafe { chunk.as_ref().records(published.records) },
+                ended: published.ended,
             };
             let end = published.records.min(at.saturating_add(left));
             loop {
@@ -437,20 +436,19 @@ impl Merge {
                 if at == end {
                     break;
                 }
-                let record = page.record(at);
+                let record = page.records[at as usize];
                 if record.begins() {
                     match self.take_whole(at, end, page) {
                         Ok(Whole { records, .. }) => {
                             bound(id, Op::Begin, block, sink);
-                            for at in at..at + records {
-                                self.emit(id, &page.record(at), sink);
+                            let whole = &page.records[at as usize..][..records as usize];
+                            for record in whole {
+                                self.emit(id, record, sink);
                             }
                             bound(id, Op::End, block, sink);
                             if !self.retiring.is_empty() {
-                                for record in (at..at + records).map(|at| page.record(at)) {
-                                    if record.what().has_ticket() {
-                                        self.retire_late(id, record.target(), sink);
-                                    }
+                                for record in whole.iter().filter(|r| r.what().has_ticket()) {
+                                    self.retire_late(id, record.target(), sink);
                                 }
                             }
                             (at, left) = (at + records, left - records);
@@ -528,7 +526,7 @@ impl Merge {
         let mut passed = Passed::default();
         let mut at = from;
         while at < end {
-            let first = page.record(at);
+            let first = &page.records[at as usize];
             if first.begins() {
                 let Ok(whole) = self.take_whole(at, end, page) else {
                     break;
@@ -540,8 +538,8 @@ impl Merge {
                 *block = first.target();
                 at += 1;
             } else {
-                let traits = Traits::of(&first);
-                if !traits.is_plain() || !self.takes(&first, traits) {
+                let traits = Traits::of(first);
+                if !traits.is_plain() || !self.takes(first, traits) {
                     break;
                 }
                 at += 1;
@@ -572,17 +570,21 @@ impl Merge {
     fn take_whole(&mut self, at: u32, end: u32, page: Page<'_>) -> Result<Whole, Apart> {
         let mut events = 2;
         let mut index = at;
+        let limit = end.min(at + WHOLE);
         let apart = loop {
-            if index == end {
-                break Apart::Unfinished;
+            if index == limit {
+                break match limit < end {
+                    true => Apart::Unfit,
+                    false => Apart::Unfinished,
+                };
             }
-            let record = page.record(index);
-            let traits = Traits::of(&record);
-            if !traits.is_plain() || index - at > WHOLE {
+            let record = &page.records[index as usize];
+            let traits = Traits::of(record);
+            if !traits.is_plain() {
                 break Apart::Unfit;
             }
-            if !self.takes(&record, traits) {
-                break Apart::Waits(record, index > at);
+            if !self.takes(record, traits) {
+                break Apart::Waits(*record, index > at);
             }
             events += traits.events();
             index += 1;
@@ -591,12 +593,16 @@ impl Merge {
                 return Ok(Whole { records, events });
             }
         };
-        for taken in (at..index).map(|at| page.record(at)) {
-            if taken.what().has_ticket() {
-                self.places[taken.target() as usize].step_back(taken.what().is_shared());
-            }
-        }
+        self.give_back(&page.records[at as usize..index as usize]);
         Err(apart)
+    }
+
+    /// Gives turns back that were taken.
+    #[inline(never)]
+    fn give_back(&mut self, taken: &[Record]) {
+        for record in taken.iter().filter(|record| record.what().has_ticket()) {
+            self.places[record.target() as usize].step_back(record.what().is_shared());
+        }
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.

@@ -71,7 +71,7 @@ pub(crate) fn start() -> bool {
     if STAGE.load(Ordering::Acquire) != RUNNING {
         match STAGE.compare_exchange(NOT_STARTED, STARTING, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
-                record::untracked(launch);
+                record::untracked(|| guarded(launch));
                 STAGE.store(RUNNING, Ordering::Release);
             }
             // Another thread is at it, or this one: what the start itself does is not recorded.
@@ -99,7 +99,7 @@ fn launch() {
         .name("aerodrome".into())
         .spawn(poll);
     if let Err(error) = thread {
-        return fail(&format!(
+        return fail(format!(
             "the collector's thread could not be started: {error}"
         ));
     }
@@ -134,29 +134,32 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     }
     let mut guard = COLLECTOR.lock();
     let collector = guard.as_mut().filter(|_| !pool::is_off())?;
-    let result = catch_unwind(AssertUnwindSafe(|| f(collector)));
-    if result.is_err() {
-        // Before anybody else sees what it has left.
-        pool::switch_off();
-    }
+    let result = catch(|| f(collector));
     // Whoever drains comes back for more, and is not to keep the others out.
     MutexGuard::unlock_fair(guard);
-    match result {
-        Ok(result) => Some(result),
-        Err(payload) => {
-            let reason = payload
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or(payload.downcast_ref::<&str>().copied())
-                .unwrap_or("a panic without words");
-            fail(&format!("internal failure: {reason}"));
-            None
-        }
-    }
+    result.map_err(fail).ok()
+}
+
+/// Runs what is ours alone: if it panics, checking ends, and the program goes on.
+pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch(f).map_err(fail).ok()
+}
+
+/// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has left, and the reason is still to be told.
+fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+        pool::switch_off();
+        let reason = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or(payload.downcast_ref::<&str>().copied())
+            .unwrap_or("a panic without words");
+        format!("internal failure: {reason}")
+    })
 }
 
 /// Checking ends here; the program goes on.
-fn fail(reason: &str) {
+fn fail(reason: String) {
     use std::io::Write;
     pool::switch_off();
     let _ = writeln!(

@@ -91,7 +91,7 @@ impl Record {
     /// nothing new.
     #[inline(always)]
     pub(super) fn is_touched(&self, how: u32) -> bool {
-        const { assert!(What::Acquire as u32 % 8 == 0) };
+        const { assert!((What::Acquire as u32).is_multiple_of(8)) };
         const { assert_in_order(What::ACQUIRES) };
         self.tail() & (how | WRITE) != 0
     }
@@ -520,12 +520,23 @@ impl Chunk {
         NonNull::new(self.next.load(Ordering::Acquire))
     }
 
-    /// Reads a slot.
+    /// The first so many records.
     ///
     /// # Safety
     ///
-    /// `index` is less than a length that [`published`](Self::published) has returned to this, the one reader.
-    #[inline(always)]
+    /// [`published`](Self::published) has returned as many, or more, to this, the one reader, who has not given the chunk back.
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn records(&self, records: u32) -> &[Record] {
+        // SAFETY: published, so initialised, and not written any more; cells and `MaybeUninit` have the layout of what is in them.
+        unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), records as usize) }
+    }
+
+    /// Reads a slot, in the way that loom sees.
+    ///
+    /// # Safety
+    ///
+    /// `index` is less than what [`published`](Self::published) has returned to this, the one reader.
+    #[cfg(loom)]
     pub(crate) unsafe fn read(&self, index: u32) -> Record {
         // SAFETY: published, so initialised, and not written any more.
         unsafe { self.slots.get_unchecked(index as usize) }

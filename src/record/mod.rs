@@ -302,16 +302,19 @@ impl Pen {
         self.0.state.get().in_block()
     }
 
-    // `extern "C"`, here and wherever it stands on the recording path, says that a function does not unwind (none of them panics): otherwise every guard would
-    // have to be in memory, for the case that it does.
+    // `extern "C"`, here and wherever it stands on the recording path, says that a function does not unwind: otherwise every guard would have to be in
+    // memory, for the case that it does. None of them panics, and what they call that might is guarded.
 
     /// Publishes what is held back, and writes the block and the stack where these are due before a record.
     #[inline(never)]
     extern "C" fn prepare(self, what: What) {
         self.flush_held();
         self.0.write_news();
-        if self.0.state.get().wants_stacks() && what.is_access() && self.in_block() {
-            let stack = untracked(stacks::capture);
+        let wants_stack = self.0.state.get().wants_stacks() && what.is_access();
+        if wants_stack
+            && self.in_block()
+            && let Some(stack) = untracked(|| collect::guarded(stacks::capture))
+        {
             self.0.write(Record::new(What::Stack, stack, 0, 0));
         }
     }

@@ -112,13 +112,14 @@ impl Holder {
 /// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and how.
 #[inline(never)]
 extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    if touches_below(holder, READ, object, site) {
+        return strand().epoch.get() | u64::from(READ);
+    }
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
     if holder == pen.0.address() {
-        if !pen.0.touch_below(READ, object, site) {
-            pen.guard_read(object, site);
-        }
+        pen.guard_read(object, site);
     } else {
         pen.read_shared(object, site);
     }
@@ -128,17 +129,30 @@ extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location
 /// A write that is a record of its own.
 #[inline(never)]
 extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    if touches_below(holder, WRITE, object, site) {
+        return strand().epoch.get() | u64::from(WRITE);
+    }
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
     if holder == pen.0.address() {
-        if !pen.0.touch_below(WRITE, object, site) {
-            pen.guard_write(object, site);
-        }
+        pen.guard_write(object, site);
     } else {
         pen.write_moved(object, site);
     }
     pen.epoch() | u64::from(WRITE)
+}
+
+/// Remembers that the content of the lock was touched, if it is the one before the last that this strand holds back.
+#[inline(always)]
+fn touches_below(
+    holder: usize,
+    how: u32,
+    object: &Object,
+    site: &'static Location<'static>,
+) -> bool {
+    let strand = strand();
+    holder == strand.address() && strand.touch_below(how, object, site)
 }
 
 /// The pen for what is done by way of a guard, if its acquire was recorded.

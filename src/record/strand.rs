@@ -445,7 +445,7 @@ impl Strand {
             ENDED
         };
         let next = state.without(BEGINS | State::NEWS);
-        self.state.set(State(next.0 - State::BLOCK | ended));
+        self.state.set(State((next.0 - State::BLOCK) | ended));
         self.new_epoch();
     }
 
