@@ -65,8 +65,6 @@ struct Reader {
     /// A record that must wait for its turn, and with it the transaction that is next; and since when it was seen to wait.
     waits: Option<Record>,
     since: Option<Instant>,
-    /// Whether its fork was merged; a strand that nobody forked runs from the start.
-    running: bool,
     exited: bool,
 }
 
@@ -113,6 +111,7 @@ fn bound(strand: StrandId, op: Op, block: u32, sink: &mut impl Sink) {
 /// What becomes of a strand's number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
+    /// Its fork was merged.
     forked: bool,
     exited: bool,
     /// Joined, or its handle is gone.
@@ -357,15 +356,15 @@ impl Merge {
         for strand in pool::announced() {
             // SAFETY: an announced strand lives until we free it.
             let new = unsafe { strand.as_ref() };
-            let (id, running) = (new.id, !new.forked);
+            let (id, is_first) = (new.id, !new.forked);
             if self.lives.len() <= id as usize {
                 self.lives.resize(id as usize + 1, Life::default());
             }
             self.lives[id as usize] = Life {
-                forked: running,
+                // A strand that nobody forked runs from the start, and nobody joins it.
+                forked: is_first,
                 exited: false,
-                // Nobody joins what nobody forked.
-                released: running,
+                released: is_first,
             };
             let mut reader = Reader {
                 strand,
@@ -378,12 +377,11 @@ impl Merge {
                 is_open: false,
                 waits: None,
                 since: None,
-                running,
                 exited: false,
             };
             reader.look();
             self.readers.push(reader);
-            if running {
+            if is_first {
                 sink.strand(id, strand, new.first_family);
             }
         }
@@ -399,17 +397,8 @@ impl Merge {
             return 0;
         }
         reader.waits = None;
-        if !reader.running {
-            if !self.lives[reader.id as usize].forked {
-                return 0;
-            }
-            reader.running = true;
-            // SAFETY: as in `meet`.
-            sink.strand(
-                reader.id,
-                reader.strand,
-                unsafe { reader.strand.as_ref() }.first_family,
-            );
+        if !self.lives[reader.id as usize].forked {
+            return 0;
         }
         let (mut chunk, mut at, id) = (reader.chunk, reader.index, StrandId(reader.id));
         let (mut next_chunk, mut published) = (reader.next, reader.published);
@@ -683,12 +672,20 @@ impl Merge {
                 op: Op::Value,
             }),
             Fork => {
-                event(Op::Fork, site);
                 // The child may have been announced after this pass began.
                 self.meet(sink);
-                if let Some(life) = self.lives.get_mut(target as usize) {
-                    life.forked = true;
+                if let Some(child) = self.readers.iter().find(|reader| reader.id == target) {
+                    // SAFETY: as in `meet`.
+                    let family = unsafe { child.strand.as_ref() }.first_family;
+                    sink.strand(target, child.strand, family);
+                    self.lives[target as usize].forked = true;
                 }
+                sink.event(Event {
+                    strand,
+                    target,
+                    site: SiteId(site),
+                    op: Op::Fork,
+                });
             }
             Join => {
                 event(Op::Join, site);

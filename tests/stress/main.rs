@@ -3,6 +3,7 @@
 //! Each program runs in a process of its own, which writes its merged events to a file. `AERODROME_STRESS_EVENTS` asks for more events than the
 //! usual million, `AERODROME_STRESS_SEED` for other programs.
 
+mod blocks;
 mod log;
 #[path = "../process/mod.rs"]
 mod process;
