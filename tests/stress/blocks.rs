@@ -179,7 +179,13 @@ impl Worker<'_> {
         self.record();
         let section = self.account.acquire(name);
         for _ in 0..self.random.below(4) {
-            self.touch(section, guard);
+            if self.blocks.is_empty() && self.random.below(2) == 0 {
+                self.account.begin("c");
+                atomic_block!(name = "c", { self.touch(section, guard) });
+                self.account.end("c");
+            } else {
+                self.touch(section, guard);
+            }
             self.work(depth);
         }
         self.record();
