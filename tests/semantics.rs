@@ -441,6 +441,28 @@ fn a_worker_joined_by_a_stranger_comes_before_it() {
     assert_eq!(rust(&trace), [(6, 6)]);
 }
 
+/// Strand 0 is in a block that 1's comes after. 1 lets a worker live on, is over, and its number goes to a strand that joins the worker.
+#[test]
+fn a_worker_joined_by_the_next_owner_of_its_masters_number_comes_before_it() {
+    for over in [event(1, Op::Exit, 0), join(2, 1)] {
+        let trace = [
+            begin(0),
+            write(0, X),
+            fork(2, 1),
+            begin(1),
+            read(1, X),
+            fork(1, 5),
+            end(1),
+            over,
+            fork(3, 1),
+            join(1, 5),
+            write(1, Y),
+            read(0, Y),
+        ];
+        assert_eq!(rust(&trace), [(12, 12)], "{:?}", over.op);
+    }
+}
+
 #[test]
 fn a_workers_value_stays_with_its_write() {
     let value = |strand| event(strand, Op::Value, 7);

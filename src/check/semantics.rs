@@ -50,8 +50,19 @@ struct Strand {
     shared: Vec<ObjectId>,
     /// What is to be known of a strand while it works for another.
     work: Option<Box<Work>>,
-    /// The strand has worked for a transaction of this strand and block, which is over: a join by anyone else comes after that.
-    worked: Option<(StrandId, BlockId)>,
+    /// The strand has worked for a transaction that is over: a join by anyone but that transaction's strand comes after it.
+    worked: Option<Worked>,
+    /// So many strands had the number before this one, at least: what is kept of a strand by its number is not the next owner's.
+    former: u32,
+}
+
+/// The transaction that a strand has worked for.
+#[derive(Debug)]
+struct Worked {
+    owner: StrandId,
+    /// Of the owner's number.
+    former: u32,
+    block: BlockId,
 }
 
 #[derive(Debug)]
@@ -241,10 +252,11 @@ impl Lowering {
                 if let Some(other) = works_for {
                     self.release_worker(other, event.other(), emit);
                 }
-                if self
-                    .strand(event.other())
-                    .worked
-                    .is_some_and(|(owner, _)| owner != event.strand)
+                let (me, former) = (event.strand, self.strand(event.strand).former);
+                let worked = &self.strand(event.other()).worked;
+                if worked
+                    .as_ref()
+                    .is_some_and(|worked| (worked.owner, worked.former) != (me, former))
                 {
                     self.carry_order(event.other(), emit);
                 }
@@ -394,11 +406,13 @@ impl Lowering {
             site: work.site,
             op: Op::Fork,
         });
-        let transaction = self
-            .strand(owner)
-            .block
-            .map_or(BlockId(0), |(block, _)| block);
-        self.strand(worker).worked = Some((owner, transaction));
+        let it = self.strand(owner);
+        let worked = Worked {
+            owner,
+            former: it.former,
+            block: it.block.map_or(BlockId(0), |(block, _)| block),
+        };
+        self.strand(worker).worked = Some(worked);
         if work.exited {
             self.carry_order(worker, emit);
             emit(Event {
@@ -431,7 +445,7 @@ impl Lowering {
     /// empty block of the strand carries that order.
     fn carry_order(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
         let it = self.strand(strand);
-        if let Some((_, block)) = it.worked.take()
+        if let Some(Worked { block, .. }) = it.worked.take()
             && it.block.is_none()
         {
             for op in [Op::Begin, Op::End] {
@@ -449,6 +463,7 @@ impl Lowering {
     fn over(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
         self.dismiss(strand, emit);
         let it = std::mem::take(self.strand(strand));
+        self.strand(strand).former = it.former.wrapping_add(1);
         if let Some(owner) = it.works_for {
             self.strand(owner).workers.retain(|&other| other != strand);
         }
