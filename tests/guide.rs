@@ -14,28 +14,68 @@ fn read(path: impl AsRef<Path>) -> String {
 
 #[cfg(feature = "check")]
 mod examples {
-    use std::process::{Command, Output};
-    use std::time::SystemTime;
+    use std::collections::HashMap;
+    use std::path::Path;
+    use std::process::{Command, Output, Stdio};
+    use std::sync::LazyLock;
 
     use super::{PathBuf, read, root};
 
-    /// The example as `cargo test` has built it, beside this test.
-    fn binary(example: &str) -> PathBuf {
+    /// Where each example is, as cargo says that it has built it.
+    static BUILT: LazyLock<HashMap<String, PathBuf>> = LazyLock::new(build);
+
+    /// Builds the examples as a whole `cargo test` does, after which nothing is left to do. With `--test guide` nobody else builds them.
+    fn build() -> HashMap<String, PathBuf> {
         let this = std::env::current_exe().unwrap();
-        let binary = this
-            .ancestors()
-            .nth(2)
-            .unwrap()
-            .join("examples")
-            .join(example)
-            .with_extension(std::env::consts::EXE_EXTENSION);
-        let modified = |path: &PathBuf| path.metadata().and_then(|about| about.modified());
-        let source = modified(&root().join("examples").join(format!("{example}.rs")));
-        assert!(
-            modified(&binary).unwrap_or(SystemTime::UNIX_EPOCH) >= source.unwrap(),
-            "the example `{example}` is not built, or not since it changed: `cargo test` does that, `cargo test --test guide` does not"
-        );
-        binary
+        let folder = this.ancestors().nth(2).and_then(Path::file_name).unwrap();
+        let profile = match folder.to_str().unwrap() {
+            "debug" => "test",
+            other => other,
+        };
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let mut command = Command::new(env!("CARGO"));
+        command
+            .args(["build", "--offline", "--message-format", "json"])
+            .args(["--profile", profile, "--target-dir"])
+            .arg(target)
+            .current_dir(root())
+            .stderr(Stdio::inherit());
+        for (example, ..) in EXAMPLES {
+            command.args(["--example", example]);
+        }
+        for (feature, is_on) in FEATURES {
+            if is_on {
+                command.args(["--features", feature]);
+            }
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "the examples cannot be built");
+        let messages = String::from_utf8(output.stdout).unwrap();
+        messages
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .filter_map(|message| {
+                let name = message["target"]["name"].as_str()?;
+                let binary = message["executable"].as_str()?;
+                Some((name.to_owned(), binary.into()))
+            })
+            .collect()
+    }
+
+    macro_rules! features {
+        ($($feature:literal)*) => {
+            [$(($feature, cfg!(feature = $feature))),*]
+        };
+    }
+
+    /// All of ours, and whether this test has them: with the same ones the library is not built again.
+    const FEATURES: [(&str, bool); 10] = features! {
+        "check" "cli" "crossbeam-channel" "once_cell" "parking_lot" "parking_lot-arc_lock" "parking_lot-hardware-lock-elision"
+        "parking_lot-send_guard" "parking_lot-serde" "trace"
+    };
+
+    fn binary(example: &str) -> &'static Path {
+        &BUILT[example]
     }
 
     /// Runs an example as a newcomer would: without settings.
