@@ -109,6 +109,40 @@ fn a_lock_around_nothing_orders_under_either() {
     assert_eq!(paper(&locked_twice(BARE)), [(6, 6)]);
 }
 
+/// Nothing is kept of a lock around data, so its number's next owner is a lock like any other.
+#[test]
+fn events_of_a_lock_around_data_may_be_left_out_under_rust() {
+    const NEXT: Kinds = Kinds(|_| ObjectKind::BareLock);
+    let section = |strand| {
+        [
+            event(strand, Op::AcquireShared, LOCK),
+            event(strand, Op::ReleaseShared, LOCK),
+        ]
+    };
+    let trace = [
+        [begin(0)].as_slice(),
+        &section(0),
+        &[event(1, Op::Acquire, LOCK), event(1, Op::Release, LOCK)],
+        &section(0),
+        &[write(0, X), end(0)],
+    ]
+    .concat();
+    for strand in [0, 1] {
+        let mut checker = Checker::new(EngineKind::Exact, Semantics::Rust);
+        // The release is left out.
+        let shared = event(strand, Op::AcquireShared, LOCK);
+        assert_eq!(checker.step(shared, 1, &KINDS), None);
+        let retired = event(2, Op::Retire, LOCK);
+        assert_eq!(checker.step(retired, 2, &KINDS), None);
+        let found: Vec<u64> = (3..)
+            .zip(&trace)
+            .filter_map(|(position, &event)| checker.step(event, position, &NEXT))
+            .map(|violation| violation.event)
+            .collect();
+        assert_eq!(found, [8], "shared by {strand}");
+    }
+}
+
 #[test]
 fn updates_of_one_kind_commute_under_rust_only() {
     let update = |strand, kind| event(strand, Op::Update(kind), X);

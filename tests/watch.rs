@@ -9,6 +9,7 @@ mod xyz;
 
 use std::sync::Barrier;
 
+use aerodrome::sync::atomic::{AtomicU32, Ordering};
 use aerodrome::thread;
 use aerodrome::watch::Watched;
 
@@ -88,6 +89,38 @@ fn a_property_that_is_declared_after_a_variable_was_used_knows_its_value() {
             "the observed run is one of them",
         ],
     );
+}
+
+#[test]
+fn a_property_knows_what_was_written_since_the_one_before_it() {
+    static GAUGE: Watched<i32> = Watched::<i32>::new("gauge", 0);
+    let used = AtomicU32::new(0);
+    aerodrome::name(&used, "used");
+    GAUGE.set(0);
+    for round in 1..4 {
+        {
+            aerodrome::property!("gauge >= 0 && used >= 0");
+        }
+        // Nobody looks at what happens here, but for the values.
+        thread::scope(|s| {
+            s.spawn(|| {
+                for _ in 0..100 {
+                    aerodrome::atomic_block! {
+                        GAUGE.set(2 * round);
+                        used.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        });
+        let text = failure(|| {
+            aerodrome::property!("gauge == 0 && used == 0");
+        });
+        let (gauge, used) = ((2 * round).to_string(), (100 * round).to_string());
+        assert_eq!(
+            states(&text, "violating run 1 of 1", 2),
+            [[gauge.as_str(), used.as_str()]]
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, Str
 
 /// Checks a trace: [`Lowering`], an [`Engine`], and what stands between the engine and the user.
 ///
-/// - Lock events that do not order are kept from the engine: those of a [`ObjectKind::Lock`] under `rust`.
+/// - Lock events that do not order are nothing to it: those of a [`ObjectKind::Lock`] under `rust`. They may be left out.
 /// - Under `rust` a violation is *held* while its cycle passes through an open transaction that has written nothing yet: such a
 ///   transaction may still find out that it has read nonsense, and start anew, and then nobody was misled. The
 ///   violation is released when every such transaction has written or ended, and forgotten if one of them restarts.
@@ -131,15 +131,14 @@ impl Checker {
         position: u64,
         names: &(impl Names + ?Sized),
     ) -> Option<Box<Violation>> {
-        if !self.lowering.stands(&event) {
-            return self.step_other(event, position, names);
-        }
         let rust = self.lowering.semantics() == Semantics::Rust;
-        let found = if is_for_engine(&event, rust, names) {
+        let found = if !orders(&event, rust, names) {
+            None
+        } else if self.lowering.stands(&event) {
             self.open.note(&event, position);
             self.engine.step(event, position)
         } else {
-            None
+            return self.step_other(event, position, names);
         };
         if found.is_none() && self.held.is_empty() && self.ready.is_empty() {
             return None;
@@ -164,7 +163,6 @@ impl Checker {
             held,
             ..
         } = self;
-        let rust = lowering.semantics() == Semantics::Rust;
         if !held.is_empty()
             && event.op == Op::Restart
             && let Some(strand) = lowering.unwritten(event.strand)
@@ -173,10 +171,8 @@ impl Checker {
             held.retain(|held| !held.unwritten.contains(&(strand, begin)));
         }
         lowering.lower_other(event, &mut |event| {
-            if is_for_engine(&event, rust, names) {
-                open.note(&event, position);
-                found.extend(engine.step(event, position).map(|violation| *violation));
-            }
+            open.note(&event, position);
+            found.extend(engine.step(event, position).map(|violation| *violation));
         });
         self.conclude(event, names)
     }
@@ -346,11 +342,11 @@ impl<N: Names + ?Sized> Plain<'_, N> {
             if let Some(next) = self.events.get(at + FORESIGHT) {
                 engine.foresee(next);
             }
+            if !orders(event, RUST, self.names) {
+                continue;
+            }
             if !self.lowering.stands_under::<RUST>(event) {
                 return (at, None);
-            }
-            if !is_for_engine(event, RUST, self.names) {
-                continue;
             }
             let position = self.position + at as u64;
             self.open.note(event, position);
@@ -363,9 +359,10 @@ impl<N: Names + ?Sized> Plain<'_, N> {
     }
 }
 
-/// Whether the engine is to see the event: locks of a [`ObjectKind::Lock`] do not order under `rust`.
+/// Whether the event has a meaning: locks of a [`ObjectKind::Lock`] do not order under `rust`. What the lowering keeps of locks that are held is thereby of the
+/// others alone, and nothing of a lock is left behind where the rest of its events is left out.
 #[inline(always)]
-fn is_for_engine(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
+fn orders(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
     match event.op {
         Op::Acquire
         | Op::Release

@@ -194,7 +194,11 @@ impl Session {
 
     /// The property's test is over: what is wrong with it, if anything.
     pub(super) fn decide(&mut self, number: u64) -> Option<String> {
-        match self.properties.decide(number)? {
+        let decided = self.properties.decide(number)?;
+        if self.has_begun() {
+            self.lean = self.may_be_lean();
+        }
+        match decided {
             Ok(outcome) if outcome.holds() => None,
             Ok(outcome) => Some(outcome.text(&self.live)),
             Err(error) => Some(error.to_string()),
@@ -289,18 +293,24 @@ impl Session {
         self.family_of.get(strand.0 as usize).copied().unwrap_or(0)
     }
 
+    /// Whether nobody but the checker has a use for events now. What properties to come have to know of watched variables is remembered in either
+    /// case, and so the answer may change with any property that is declared or decided.
+    fn may_be_lean(&self) -> bool {
+        let config = &self.config;
+        config.semantics == Semantics::Rust
+            && self.trace.is_none()
+            && self.window.is_none()
+            && config.predict == Predict::Off
+            && !config.backtrace
+            && self.properties.are_idle()
+    }
+
     /// Takes an event when more is done than judging it.
     #[inline(never)]
     fn full_event(&mut self, event: Event) {
         if self.counts.events == 0 {
             self.open_trace();
-            let config = &self.config;
-            self.lean = config.semantics == Semantics::Rust
-                && self.trace.is_none()
-                && self.window.is_none()
-                && config.predict == Predict::Off
-                && !config.backtrace
-                && self.properties.are_idle();
+            self.lean = self.may_be_lean();
         }
         self.counts.events += 1;
         let position = self.counts.events;
@@ -442,5 +452,63 @@ impl Sink for Session {
         if let Some(begin) = self.checker.open_since(StrandId(strand)) {
             self.memory.left_by_panic(StrandId(strand), begin);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::SiteId;
+
+    const X: u32 = 0;
+
+    fn event(strand: u32, op: Op, target: u32) -> Event {
+        Event {
+            strand: StrandId(strand),
+            target,
+            site: SiteId::NONE,
+            op,
+        }
+    }
+
+    /// `X` is watched; nothing has been declared.
+    fn session() -> Session {
+        let mut session = Session::new(Config::default());
+        let definition = Definition {
+            kind: ObjectKind::Variable,
+            type_name: 0,
+            created: 0,
+        };
+        session.family(0, 0);
+        session.object(X, definition);
+        session.event(Event::of_value(StrandId(0), 1));
+        session.event(event(0, Op::Born, X));
+        session
+    }
+
+    #[test]
+    fn whole_transactions_pass_unseen_whenever_no_property_is_open() {
+        let mut session = session();
+        assert!(session.is_quiet());
+        let one = session.declare("true".parse().unwrap(), 0);
+        let two = session.declare("true".parse().unwrap(), 0);
+        session.event(event(0, Op::Read, X));
+        assert!(!session.is_quiet());
+        assert_eq!(session.decide(one), None);
+        assert!(!session.is_quiet(), "the other one is open");
+        assert_eq!(session.decide(two), None);
+        assert!(session.is_quiet());
+        session.event(event(0, Op::Begin, 0));
+        assert!(!session.is_quiet(), "a transaction is open");
+        session.event(event(0, Op::End, 0));
+        assert!(session.is_quiet());
+    }
+
+    #[test]
+    fn a_property_decided_before_anything_was_recorded_leaves_the_settings_open() {
+        let mut session = Session::new(Config::default());
+        let number = session.declare("true".parse().unwrap(), 0);
+        assert_eq!(session.decide(number), None);
+        assert!(!session.is_quiet() && !session.has_begun());
     }
 }
