@@ -331,6 +331,9 @@ pub use self::name::name;
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(all(feature = "check", feature = "crossbeam-channel"))]
+    pub use aerodrome_macros::place;
+
     #[cfg(feature = "check")]
     pub use crate::collect::run_test;
     pub use crate::mark::ExitCode;

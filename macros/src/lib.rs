@@ -2,12 +2,14 @@
 //!
 //! They read raw tokens: with neither `syn` nor `quote` a program that is built without checking compiles no third-party
 //! crate for its marks. `attr` reads an attribute's arguments, `item` finds a function's parts, `expand` puts the mark in.
+//! For `macro_rules!`, `place` tells where one of their tokens stands.
 //! Whatever goes wrong, the item itself is given back too, so that one mistake is one error.
 
 mod attr;
 mod error;
 mod expand;
 mod item;
+mod place;
 
 use proc_macro::TokenStream;
 
@@ -27,4 +29,11 @@ pub fn not_atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(arguments, item)
+}
+
+/// The location of a token that was given to `macro_rules!`, where `Location::caller()` would be that of the whole call.
+#[doc(hidden)]
+#[proc_macro]
+pub fn place(token: TokenStream) -> TokenStream {
+    place::of(token)
 }

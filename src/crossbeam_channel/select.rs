@@ -24,6 +24,8 @@ pub struct Select<'a> {
 struct Arm<'a> {
     index: usize,
     awaits: Awaits<'a>,
+    /// Where the arm stands, in a `select!`.
+    site: Option<&'static Location<'static>>,
 }
 
 /// What it takes for an operation to be ready.
@@ -56,17 +58,45 @@ impl<'a> Select<'a> {
 
     /// As crossbeam's.
     pub fn send<T>(&mut self, s: &'a Sender<T>) -> usize {
+        self.add_send(s, None)
+    }
+
+    /// As crossbeam's.
+    pub fn recv<T>(&mut self, r: &'a Receiver<T>) -> usize {
+        self.add_recv(r, None)
+    }
+
+    /// An arm of `select!`.
+    #[doc(hidden)]
+    pub fn send_at<T>(&mut self, s: &'a Sender<T>, site: &'static Location<'static>) -> usize {
+        self.add_send(s, Some(site))
+    }
+
+    /// An arm of `select!`.
+    #[doc(hidden)]
+    pub fn recv_at<T>(&mut self, r: &'a Receiver<T>, site: &'static Location<'static>) -> usize {
+        self.add_recv(r, Some(site))
+    }
+
+    fn add_send<T>(&mut self, s: &'a Sender<T>, site: Option<&'static Location<'static>>) -> usize {
         let index = self.inner.send(&s.inner);
         let awaits = match s.place() {
             Place::Buffer => Awaits::Room,
             Place::Rendezvous => Awaits::Receiver,
         };
-        self.arms.push(Arm { index, awaits });
+        self.arms.push(Arm {
+            index,
+            awaits,
+            site,
+        });
         index
     }
 
-    /// As crossbeam's.
-    pub fn recv<T>(&mut self, r: &'a Receiver<T>) -> usize {
+    fn add_recv<T>(
+        &mut self,
+        r: &'a Receiver<T>,
+        site: Option<&'static Location<'static>>,
+    ) -> usize {
         let (index, awaits) = match &r.flavor {
             Flavor::Strands(channel, inner) => (
                 self.inner.recv(inner),
@@ -74,7 +104,11 @@ impl<'a> Select<'a> {
             ),
             Flavor::Time(inner) => (self.inner.recv(inner), Awaits::Time),
         };
-        self.arms.push(Arm { index, awaits });
+        self.arms.push(Arm {
+            index,
+            awaits,
+            site,
+        });
         index
     }
 
@@ -106,7 +140,7 @@ impl<'a> Select<'a> {
                 if let Awaits::Message(channel, moment) = arm.awaits
                     && let Some(pen) = quiet_pen()
                 {
-                    if channel.found_nothing(pen, site, moment) {
+                    if channel.found_nothing(pen, arm.site.unwrap_or(site), moment) {
                         recorded = true;
                     } else if !recorded {
                         continue 'again;
@@ -267,7 +301,7 @@ impl SelectedOperation<'_> {
     /// If another operation was selected.
     #[track_caller]
     pub fn send<T>(self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
-        s.complete(quiet_pen(), Location::caller(), self.0, msg)
+        self.send_at(s, Location::caller(), msg)
     }
 
     /// As crossbeam's.
@@ -277,7 +311,29 @@ impl SelectedOperation<'_> {
     /// If another operation was selected.
     #[track_caller]
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
-        let site = Location::caller();
+        self.recv_at(r, Location::caller())
+    }
+
+    /// An arm of `select!`.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn send_at<T>(
+        self,
+        s: &Sender<T>,
+        site: &'static Location<'static>,
+        msg: T,
+    ) -> Result<(), SendError<T>> {
+        s.complete(quiet_pen(), site, self.0, msg)
+    }
+
+    /// An arm of `select!`.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn recv_at<T>(
+        self,
+        r: &Receiver<T>,
+        site: &'static Location<'static>,
+    ) -> Result<T, RecvError> {
         match &r.flavor {
             Flavor::Strands(_, inner) => {
                 let received = untracked(|| self.0.recv(inner));

@@ -2,13 +2,14 @@
 //!
 //! First every arm is brought into one form, its body in braces and a comma after it (`@list`); then the operations are added one by one (`@add`), each with
 //! variables of its own by the hygiene of its expansion; and the selected one is completed (`@run`). Two expansions an arm, so
-//! that 32 arms are far from the limit of recursion.
+//! that 32 arms are far from the limit of recursion. An arm's first word is kept in brackets beside it: where that stands, the operation is recorded.
 
 /// Selects from a set of channel operations: waits until one of them is ready, completes it, and runs its arm.
 ///
 /// The arms are `recv(receiver) -> result => expression`, `send(sender, message) -> result => expression`, and at most one `default => expression` (if no operation
 /// is ready at once) or `default(timeout) => expression` (if none is in time). An operation is also ready if it fails because the channel is
 /// disconnected. Of several that are ready a random one is selected; see [`select_biased!`](crate::crossbeam_channel::select_biased) for the first.
+/// Reports show the line of the arm.
 ///
 /// ```
 /// use std::time::Duration;
@@ -83,14 +84,14 @@ macro_rules! __crossbeam_channel_internal {
         ($($arms:tt)*)
     ) => {
         $crate::__crossbeam_channel_internal!(@list ($($rest)*)
-            ($($arms)* $case ($($args)*) $(-> $result)? => { $($body)* },))
+            ($($arms)* $case [$case] ($($args)*) $(-> $result)? => { $($body)* },))
     };
     (@list
         ($case:ident ($($args:tt)*) $(-> $result:pat)? => $body:expr, $($rest:tt)*)
         ($($arms:tt)*)
     ) => {
         $crate::__crossbeam_channel_internal!(@list ($($rest)*)
-            ($($arms)* $case ($($args)*) $(-> $result)? => { $body },))
+            ($($arms)* $case [$case] ($($args)*) $(-> $result)? => { $body },))
     };
     // A block needs no comma.
     (@list
@@ -98,7 +99,7 @@ macro_rules! __crossbeam_channel_internal {
         ($($arms:tt)*)
     ) => {
         $crate::__crossbeam_channel_internal!(@list ($($rest)*)
-            ($($arms)* $case ($($args)*) $(-> $result)? => { $($body)* },))
+            ($($arms)* $case [$case] ($($args)*) $(-> $result)? => { $($body)* },))
     };
     // Nor does the last arm.
     (@list
@@ -106,44 +107,46 @@ macro_rules! __crossbeam_channel_internal {
         ($($arms:tt)*)
     ) => {
         $crate::__crossbeam_channel_internal!(@list ()
-            ($($arms)* $case ($($args)*) $(-> $result)? => { $body },))
+            ($($arms)* $case [$case] ($($args)*) $(-> $result)? => { $body },))
     };
     (@list ($($rest:tt)*) $arms:tt) => {
         $crate::__crossbeam_channel_internal!(@wrong $($rest)*)
     };
 
     (@add $select:ident
-        (recv($receiver:expr $(,)?) -> $result:pat => $body:tt, $($rest:tt)*)
+        (recv [$place:ident] ($receiver:expr $(,)?) -> $result:pat => $body:tt, $($rest:tt)*)
         $default:tt
         ($($cases:tt)*)
     ) => {
         match $receiver {
             ref _receiver => {
                 let _receiver: &$crate::crossbeam_channel::Receiver<_> = _receiver;
-                let _index = $select.recv(_receiver);
+                let _site = $crate::__private::place!($place);
+                let _index = $select.recv_at(_receiver, _site);
                 $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
-                    ($($cases)* [_index recv(_receiver) $result => $body]))
+                    ($($cases)* [_index recv_at(_receiver, _site) $result => $body]))
             }
         }
     };
     (@add $select:ident
-        (send($sender:expr, $message:expr $(,)?) -> $result:pat => $body:tt, $($rest:tt)*)
+        (send [$place:ident] ($sender:expr, $message:expr $(,)?) -> $result:pat => $body:tt, $($rest:tt)*)
         $default:tt
         ($($cases:tt)*)
     ) => {
         match $sender {
             ref _sender => {
                 let _sender: &$crate::crossbeam_channel::Sender<_> = _sender;
-                let _index = $select.send(_sender);
+                let _site = $crate::__private::place!($place);
+                let _index = $select.send_at(_sender, _site);
                 $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
-                    ($($cases)* [_index send(_sender, $message) $result => $body]))
+                    ($($cases)* [_index send_at(_sender, _site, $message) $result => $body]))
             }
         }
     };
-    (@add $select:ident (default() => $body:tt, $($rest:tt)*) () $cases:tt) => {
+    (@add $select:ident (default $place:tt () => $body:tt, $($rest:tt)*) () $cases:tt) => {
         $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) (try_select() => $body) $cases)
     };
-    (@add $select:ident (default($timeout:expr $(,)?) => $body:tt, $($rest:tt)*) () $cases:tt) => {
+    (@add $select:ident (default $place:tt ($timeout:expr $(,)?) => $body:tt, $($rest:tt)*) () $cases:tt) => {
         $crate::__crossbeam_channel_internal!(@add $select ($($rest)*)
             (select_timeout($timeout) => $body) $cases)
     };
@@ -166,8 +169,11 @@ macro_rules! __crossbeam_channel_internal {
             $body
         }
     }};
-    (@add $select:ident ($($rest:tt)*) $default:tt $cases:tt) => {
-        $crate::__crossbeam_channel_internal!(@wrong $($rest)*)
+    (@add $select:ident
+        ($($case:ident $place:tt $args:tt $(-> $result:pat)? => $body:tt,)*)
+        $default:tt $cases:tt
+    ) => {
+        $crate::__crossbeam_channel_internal!(@wrong $($case $args $(-> $result)? => $body,)*)
     };
 
     (@run $select:ident $operation:ident
