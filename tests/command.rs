@@ -6,6 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use aerodrome::trace::{
+    AeroWriter, Event, ObjectId, ObjectInfo, ObjectKind, Op, Semantics, SiteId, StrandId,
+    StrandInfo,
+};
+
 /// The four traces of the AeroDrome paper, and where the exact engine sees the cycle close.
 const SERIALIZABLE: &str = "t1|begin|1\nt1|w(x)|2\nt2|begin|3\nt2|r(x)|4\nt2|end|5\nt3|begin|6\nt3|w(z)|7\nt3|end|8\nt1|r(z)|9\nt1|end|10\n";
 const VIOLATION: &str = "t1|begin(transfer)|1\nt2|begin(audit)|2\nt1|w(x)|3\nt2|r(x)|4\nt2|w(y)|5\nt1|r(y)|6\nt1|end|7\nt2|end|8\n";
@@ -367,4 +372,68 @@ fn convert_keeps_the_trace_and_leaves_no_half_file() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left.len(), 4, "{left:?}");
+}
+
+/// The first object is named between its uses, the second has its number and no name, and the third its name from the beginning.
+#[test]
+fn a_converted_object_has_its_late_name_from_the_beginning() {
+    let event = |op, target| Event {
+        strand: StrandId(0),
+        target,
+        site: SiteId::NONE,
+        op,
+    };
+    let object = |name: Option<&str>| ObjectInfo {
+        kind: ObjectKind::Variable,
+        name: name.map(str::to_owned),
+        type_name: None,
+        created: SiteId::NONE,
+    };
+    let named = |name| object(Some(name));
+    let mut writer = AeroWriter::new(Vec::new(), Semantics::Rust).unwrap();
+    let thread = StrandInfo {
+        name: "main".to_owned(),
+    };
+    writer.define_strand(StrandId(0), &thread).unwrap();
+    let (x, y) = (ObjectId(0), ObjectId(1));
+    writer.define_object(x, &object(None)).unwrap();
+    writer.event(&event(Op::Write, 0)).unwrap();
+    writer.define_object(x, &named("early")).unwrap();
+    writer.event(&event(Op::Read, 0)).unwrap();
+    writer.define_object(x, &named("used")).unwrap();
+    writer.event(&Event::of_value(StrandId(0), 7)).unwrap();
+    writer.event(&event(Op::Born, 0)).unwrap();
+    writer.event(&event(Op::Retire, 0)).unwrap();
+    writer.define_object(x, &object(None)).unwrap();
+    writer.define_object(y, &named("first")).unwrap();
+    writer.event(&event(Op::Write, 0)).unwrap();
+    writer.event(&event(Op::Write, 1)).unwrap();
+    writer.define_object(y, &named("second")).unwrap();
+    writer.event(&event(Op::Read, 1)).unwrap();
+    let bytes = writer.finish().unwrap();
+
+    let folder = Folder::new("late-names");
+    let file = folder.file("a.aero", &bytes);
+    let rest = "main|w(V0)|0\nmain|w(first)|0\nmain|r(first)|0\n";
+    let lives = |name: &str| {
+        format!(
+            "main|w({name})|0\nmain|r({name})|0\nmain|val(7)|0\nmain|born({name})|0\nmain|retire({name})|0\n{rest}"
+        )
+    };
+    assert_eq!(run(&["convert", &file, "-"]).out, lives("used"));
+    let copy = folder.path("b.aero");
+    assert_eq!(run(&["convert", &file, &copy]).code, 0);
+    assert_eq!(run(&["convert", &copy, "-"]).out, lives("used"));
+    // What cannot be read twice.
+    assert_eq!(run_with(&bytes, &["convert", "-", "-"]).out, lives("V0"));
+
+    let text = folder.file("a.std", lives("used"));
+    for trace in [&file, &text] {
+        let ran = run(&["lattice", "--property", "used == 7", trace]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    }
+    let unvalued = folder.file("unvalued.std", "main|r(x)|0\nmain|w(x)|0\nmain|w(x)|0\n");
+    let ran = run(&["lattice", "--property", "x == 7", &unvalued]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("event 2"), "{}", ran.err);
 }

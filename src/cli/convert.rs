@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lexopt::{Arg, Parser};
 
 use super::feed::feed;
+use super::late_names::LateNames;
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print};
 use crate::trace::{AeroWriter, Event, Format, Names, Semantics, Source, StdWriter};
@@ -18,6 +19,7 @@ Writes a trace in another format.
 Usage: aerodrome convert [OPTIONS] IN OUT
 
 The format of OUT is that of its extension: .std or .aero; standard output (`-`) is STD.
+What got its name after its first use has it from the beginning, where IN is a file.
 
 Options:
       --format std|csv|aero  the format of IN, where neither its content nor its name tells it
@@ -82,6 +84,12 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
     };
     let mut source = open(&input, from)?;
+    // One name for one thing: it is to be known before the first line. What is not a file cannot be read twice.
+    let late = if source.names_late() && Path::new(&input).is_file() {
+        LateNames::read(open(&input, from)?.as_mut())
+    } else {
+        LateNames::default()
+    };
     let shown = if output == "-" {
         "standard output"
     } else {
@@ -90,13 +98,15 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     let failure = |error| Failure::Output(shown.to_owned(), error);
     let target = Target::new(&output);
     let out = target.create().map_err(failure)?;
-    let written = copy(source.as_mut(), Progress::new(&input), to, out, shown);
+    let progress = Progress::new(&input);
+    let written = copy(source.as_mut(), late, progress, to, out, shown);
     target.settle(written.is_ok()).map_err(failure)?;
     written.map(|()| Verdict::Clean)
 }
 
 fn copy(
     source: &mut dyn Source,
+    mut late: LateNames,
     progress: Progress,
     to: Format,
     out: Box<dyn Write>,
@@ -106,7 +116,9 @@ fn copy(
     let mut writer = Writer::new(to, out, source.semantics()).map_err(failure)?;
     let mut broken = None;
     feed(source, None, progress, |event, _, _, names| {
-        match writer.event(event, names) {
+        let written = writer.event(event, &late.with(names));
+        late.pass(event);
+        match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 broken = Some(error);

@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod feed;
+mod late_names;
 mod lattice;
 mod predict;
 mod progress;

@@ -188,6 +188,8 @@ struct Variable {
     contested: bool,
     /// What was done to the objects that were this variable before.
     past: Clock,
+    /// Where an object of the name was first written without a value, before any was born.
+    unvalued: Option<u64>,
 }
 
 /// How many names an error about an unknown one lists.
@@ -399,8 +401,15 @@ impl Lattice {
                 return Err(self.ambiguous(index));
             }
             let Some(value) = variable.initial else {
+                let name = &self.property.variables()[index];
+                if let Some(position) = variable.unvalued {
+                    return Err(Error::NoValue {
+                        name: name.clone(),
+                        position,
+                    });
+                }
                 return Err(Error::UnknownVariable {
-                    name: self.property.variables()[index].clone(),
+                    name: name.clone(),
                     known: self.known.iter().cloned().collect(),
                     span: self.property.span(index),
                     source: self.property.source().to_string(),
@@ -436,10 +445,16 @@ impl Lattice {
             Some(&known) if known != Relevance::Unknown => known,
             _ => self.resolve(object, value.is_some(), names),
         };
-        match relevance {
-            Relevance::Variable(index) => self.take(index, object, value, position),
-            _ => Ok(Written::Irrelevant),
+        let Relevance::Variable(index) = relevance else {
+            return Ok(Written::Irrelevant);
+        };
+        let variable = &mut self.variables[index];
+        if value.is_none() && variable.initial.is_none() {
+            // A text has the name from the beginning, the program may have given it later: values are known from the birth on, if there is one.
+            variable.unvalued.get_or_insert(position);
+            return Ok(Written::Irrelevant);
         }
+        self.take(index, object, value, position)
     }
 
     /// What the birth of an object is: that of one which has got another name makes it another variable, under the same one it changes nothing.

@@ -36,6 +36,11 @@ pub trait Source {
         false
     }
 
+    /// Whether an object may get its name after its first event.
+    fn names_late(&self) -> bool {
+        false
+    }
+
     /// The rules that the trace keeps.
     fn rules(&self) -> WellFormed {
         if self.guards_move() {

@@ -525,6 +525,10 @@ impl<R: Read> Source for AeroReader<R> {
         true
     }
 
+    fn names_late(&self) -> bool {
+        true
+    }
+
     fn names(&self) -> &Tables {
         &self.tables
     }

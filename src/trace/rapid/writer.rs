@@ -9,7 +9,7 @@ use crate::trace::{Event, Names, ObjectKind, Op, SiteId, SiteInfo};
 /// Writes the STD format.
 ///
 /// STD has one name for one thing, and locks beside variables, so some things change on the way:
-/// - What has no name gets one: `V7`, `L7`. Where two things have the same name, the second gets its number as well: `queue#7`. Bars and
+/// - What has no name when it is first written gets one: `V7`, `L7`. Where two things have the same name, the second gets its number as well: `queue#7`. Bars and
 ///   blanks in names become underscores.
 /// - An object that is locked and accessed, such as a `Mutex<T>`, becomes a lock and a variable of the same name, and its retirement two lines.
 /// - A place in a file is written as `file:line:column`, which RAPID does not take for a number; no site is 0.
