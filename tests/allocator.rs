@@ -4,10 +4,12 @@
 mod process;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use aerodrome::sync::atomic::{AtomicU64, Ordering};
 use aerodrome::sync::{Condvar, Mutex, OnceLock, RwLock, mpsc};
-use aerodrome::{atomic_block, thread};
+use aerodrome::{atomic, atomic_block, thread};
 
 use self::process::{Directory, child, run};
 
@@ -106,4 +108,65 @@ fn child_allocates() {
     }
     assert!(ALLOCATOR.allocated.load(Ordering::Relaxed) > 12_000);
     println!("done");
+}
+
+/// As the settings' documentation advises: told at the test's end or by words alone, a violation unwinds through no allocation.
+#[test]
+fn a_violation_beside_a_tracked_allocator_is_told() {
+    let ended = run(&mut child("child_is_judged_at_its_end")).expect_code(101);
+    assert_eq!(
+        ended.count("error: `twice` is not atomic"),
+        1,
+        "{}",
+        ended.output()
+    );
+    assert_eq!(ended.count("went on"), 1, "{}", ended.output());
+    let ended = run(child("child_goes_on").env("AERODROME", "log")).expect_code(0);
+    assert_eq!(
+        ended.count("told: `twice` is not atomic"),
+        1,
+        "{}",
+        ended.output()
+    );
+    assert_eq!(ended.count("went on"), 1, "{}", ended.output());
+}
+
+#[aerodrome::test]
+#[ignore = "a child"]
+fn child_is_judged_at_its_end() {
+    violate();
+    println!("went on");
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_goes_on() {
+    aerodrome::on_violation(|report| println!("told: {}", report.message));
+    violate();
+    println!("went on");
+}
+
+/// Another strand writes between this one's two reads, and then all that this one does for a while is to allocate.
+fn violate() {
+    let (value, turn) = (Mutex::new(0), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            turn.wait();
+            *value.lock().unwrap() = 1;
+            turn.wait();
+        });
+        twice(&value, &turn);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(300) {
+            drop(vec![0]);
+        }
+    });
+}
+
+#[atomic]
+fn twice(value: &Mutex<u32>, turn: &Barrier) {
+    let before = *value.lock().unwrap();
+    turn.wait();
+    turn.wait();
+    assert_ne!(*value.lock().unwrap(), before);
 }

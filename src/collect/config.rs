@@ -9,9 +9,16 @@ use crate::trace::Semantics;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The first strand of its family panics with the report.
+    ///
+    /// It does so at its next tracked operation that may panic. Where the program's `#[global_allocator]` has tracked locks or atomics in it, that
+    /// may be inside of an allocation, out of which nothing may unwind: to do so is undefined behaviour. Such a program is judged by
+    /// [`#[aerodrome::test]`](crate::test) or [`check`](fn@crate::check), which tell a violation at their end, or under [`Log`](Self::Log).
     #[default]
     Panic,
     /// The report goes to the handler ([`on_violation`](crate::on_violation)) or to standard error, and the program goes on.
+    ///
+    /// That allocates. A `#[global_allocator]` that does something tracked while it holds a lock of its own would be entered again there, and wait for
+    /// itself: for such a one `#[aerodrome::test]` and `check` are left.
     Log,
     /// Nothing is recorded or checked.
     Off,
