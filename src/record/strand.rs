@@ -19,7 +19,7 @@ use crate::mark::Block;
 pub(super) struct State(u64);
 
 impl State {
-    /// So it is with the record before the one that is held back. What that lock guards may be touched after the other one was taken, and is then recorded
+    /// The record before the one that is held back is held back as well. What that lock guards may be touched after the other one was taken, and is then recorded
     /// as if before: whoever else touches it has this lock too, so nobody could tell.
     const BELOW: u64 = 1 << 0;
     /// The block has to be recorded before anything else in it.
@@ -40,7 +40,7 @@ impl State {
     /// In one block, in which everything was published.
     const INSIDE: State = State(Self::BLOCK);
     /// Outside of blocks, after one that recorded something.
-    const ENDED: State = State(ENDED);
+    const AFTERWARDS: State = State(ENDED);
 
     /// Outside of blocks, and no unpublished record.
     #[inline(always)]
@@ -412,10 +412,12 @@ impl Strand {
         self.state.set(State(self.state.get().0 + State::BLOCK));
     }
 
-    /// A block ends in which the strand is in another one.
+    /// A block ends in which the strand is in another one; or one that nobody saw begin.
     pub(super) fn end_inner(&self) {
         let state = self.state.get();
-        self.state.set(State(state.0.saturating_sub(State::BLOCK)));
+        if state.in_block() {
+            self.state.set(State(state.0 - State::BLOCK));
+        }
     }
 
     /// A block ends, if it does so as most do: it is the outermost, has recorded something, and everything is published. If not, nothing was done.
@@ -423,7 +425,7 @@ impl Strand {
     pub(super) fn ends_plainly(&self) -> bool {
         let is_plain = self.state.get() == State::INSIDE && !std::thread::panicking();
         if is_plain {
-            self.state.set(State::ENDED);
+            self.state.set(State::AFTERWARDS);
             self.new_epoch();
             self.chunk().publish_end(self.len.get());
         }
