@@ -349,7 +349,7 @@ impl Pen {
                 let created = code::site(object.created);
                 let define = Record::new(What::Define, id, type_name, created);
                 self.flush_held();
-                self.0.write_before_begin(define.with(object.kind as u32));
+                self.0.define(define.with(object.kind as u32));
                 id
             }
             Err(other) => {
@@ -404,16 +404,18 @@ impl Pen {
     /// Records an acquire while another one is held back, or where the block or the stack is due.
     #[inline(never)]
     extern "C" fn hold_back_otherwise(self, acquire: Record) {
-        if self.0.state.get().only_holds() {
+        let state = self.0.state.get();
+        if state.only_holds() {
             return self.0.hold_back_too(acquire);
         }
-        self.prepare(What::Acquire);
-        if self.0.state.get().wants_stacks() {
+        if state.wants_stacks() {
+            self.prepare(What::Acquire);
             // What happens in the section is recorded where it happens.
-            self.0.write(acquire);
-        } else {
-            self.0.hold_back(acquire);
+            return self.0.write(acquire);
         }
+        self.flush_held();
+        self.0.write_news();
+        self.0.hold_back(acquire);
     }
 
     /// The lock, held exclusively, is about to be given back.

@@ -275,22 +275,28 @@ impl Strand {
         chunk.publish(len);
     }
 
-    /// Writes what comes before the begin of a block, if one begins, and publishes it.
-    pub(super) fn write_before_begin(&self, record: Record) {
-        let state = self.state.get();
-        debug_assert!(state.held() == 0);
-        let len = self.append(record.after(state.0 & ENDED), state.without(ENDED));
+    /// Writes what comes before the begin of a block, if one begins. It is published with what comes next.
+    #[inline(always)]
+    fn append_before_begin(&self, record: Record, next: State) -> u32 {
+        debug_assert!(next.held() == 0);
+        self.append(record.after(next.0 & ENDED), next.without(ENDED))
+    }
+
+    /// Writes the definition of an object, which is outside of every block, and publishes it.
+    pub(super) fn define(&self, definition: Record) {
+        let len = self.append_before_begin(definition, self.state.get());
         self.chunk().publish(len);
     }
 
-    /// Writes the block that the strand is in, if that is due.
+    /// Writes the block that the strand is in, if that is due. It is published with what comes next.
+    #[inline(always)]
     pub(super) fn write_news(&self) {
         let state = self.state.get();
         if state.0 & State::NEWS != 0
             && let Some(block) = self.block()
         {
-            self.state.set(state.without(State::NEWS));
-            self.write_before_begin(Record::new(What::Block, code::block(block), 0, 0));
+            let news = Record::new(What::Block, code::block(block), 0, 0);
+            self.append_before_begin(news, state.without(State::NEWS));
             block.has_recorded();
         }
     }
