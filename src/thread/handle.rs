@@ -1,5 +1,6 @@
 //! Threads that are joined by hand, or not at all.
 
+use std::fmt;
 use std::io;
 use std::panic::Location;
 use std::thread;
@@ -9,7 +10,6 @@ use crate::collect;
 use crate::record::{self, Child, pen, quiet_pen};
 
 /// A strand that a handle stands for, until it was joined or the handle is dropped.
-#[derive(Debug)]
 pub(super) struct Forked(Option<u32>);
 
 impl Forked {
@@ -56,7 +56,6 @@ pub(super) fn about_to_wait() {
 }
 
 /// See [`std::thread::JoinHandle`].
-#[derive(Debug)]
 pub struct JoinHandle<T> {
     inner: thread::JoinHandle<T>,
     thread: Thread,
@@ -88,9 +87,14 @@ impl<T> JoinHandle<T> {
     }
 
     /// See [`std::thread::JoinHandle::is_finished`].
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.inner.is_finished()
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 }
 
@@ -106,7 +110,6 @@ impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
 }
 
 /// See [`std::thread::Builder`].
-#[derive(Debug)]
 #[must_use = "must eventually spawn the thread"]
 pub struct Builder {
     inner: thread::Builder,
@@ -209,6 +212,12 @@ impl Builder {
         T: Send + 'scope,
     {
         scope.fork(self, f)
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 }
 

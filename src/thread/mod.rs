@@ -11,7 +11,8 @@
 //! # Left out
 //!
 //! Unstable items. `JoinHandle` and `Thread` are types of their own, because joining and unparking are recorded; what takes std's
-//! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like.
+//! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like. On Windows
+//! `JoinHandle` has none of the traits by which std's gives away its handle.
 
 #[cfg(not(feature = "check"))]
 #[allow(deprecated, reason = "std has it")]

@@ -1,5 +1,6 @@
 //! Handles to threads, parking and unparking.
 
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
@@ -9,7 +10,7 @@ use crate::record::{Object, What, pen};
 use crate::trace::ObjectKind;
 
 /// What orders a thread's `unpark`s before its `park`s.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Parker(Arc<Object>);
 
 impl Parker {
@@ -39,7 +40,7 @@ fn current_parker() -> Option<Parker> {
 }
 
 /// A handle to a thread: [`std::thread::Thread`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Thread {
     inner: thread::Thread,
     parker: Option<Parker>,
@@ -71,6 +72,12 @@ impl Thread {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.inner.name()
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Threads that a scope joins.
 
+use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::Mutex;
@@ -12,15 +14,16 @@ use crate::collect;
 use crate::record::quiet_pen;
 
 /// See [`std::thread::Scope`].
-#[derive(Debug)]
 pub struct Scope<'scope, 'env: 'scope> {
     inner: &'scope thread::Scope<'scope, 'env>,
     /// The strands that the scope's end is going to join.
     children: &'scope Children,
+    /// Std's is no `UnwindSafe`, which a reference to it would be.
+    unwind: PhantomData<&'scope mut &'env ()>,
 }
 
 /// The strands forked in a scope and not joined by hand.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Children(Mutex<Vec<u32>>);
 
 impl Children {
@@ -88,7 +91,14 @@ where
         // SAFETY: the place is large and aligned enough for a `Scope` of any lifetimes, is used once, and outlives `'scope`, as above. A
         // `Scope` has nothing to drop.
         let scope = unsafe {
-            std::ptr::write(place, Scope { inner, children });
+            std::ptr::write(
+                place,
+                Scope {
+                    inner,
+                    children,
+                    unwind: PhantomData,
+                },
+            );
             &*place
         };
         let result = f(scope);
@@ -155,8 +165,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 }
 
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
 /// See [`std::thread::ScopedJoinHandle`].
-#[derive(Debug)]
 pub struct ScopedJoinHandle<'scope, T> {
     inner: thread::ScopedJoinHandle<'scope, T>,
     thread: Thread,
@@ -195,8 +210,13 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// See [`std::thread::ScopedJoinHandle::is_finished`].
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.inner.is_finished()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 }

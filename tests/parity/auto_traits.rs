@@ -56,6 +56,17 @@ macro_rules! same {
     )*};
 }
 
+/// The same of types with a lifetime.
+macro_rules! same_borrowing {
+    ($($($path:ident)::+ <'static, $arg:ty>;)*) => {$(
+        assert_eq!(
+            traits_of!(aerodrome::$($path)::+ <'static, $arg>),
+            traits_of!(std::$($path)::+ <'static, $arg>),
+            "{}", stringify!($($path)::+ <'static, $arg>),
+        );
+    )*};
+}
+
 /// The types around one `T`.
 macro_rules! same_around {
     ($($T:ty),* $(,)?) => {$(
@@ -70,6 +81,12 @@ macro_rules! same_around {
             sync::mpsc::Receiver<$T>;
             sync::mpsc::IntoIter<$T>;
             sync::atomic::AtomicPtr<$T>;
+            thread::JoinHandle<$T>;
+        }
+        same_borrowing! {
+            sync::mpsc::Iter<'static, $T>;
+            sync::mpsc::TryIter<'static, $T>;
+            thread::ScopedJoinHandle<'static, $T>;
         }
         guards!($T);
     )*};
@@ -77,21 +94,11 @@ macro_rules! same_around {
 
 macro_rules! guards {
     ($($T:ty),*) => {$(
-        assert_eq!(
-            traits_of!(aerodrome::sync::MutexGuard<'static, $T>),
-            traits_of!(std::sync::MutexGuard<'static, $T>),
-            "MutexGuard<{}>", stringify!($T),
-        );
-        assert_eq!(
-            traits_of!(aerodrome::sync::RwLockReadGuard<'static, $T>),
-            traits_of!(std::sync::RwLockReadGuard<'static, $T>),
-            "RwLockReadGuard<{}>", stringify!($T),
-        );
-        assert_eq!(
-            traits_of!(aerodrome::sync::RwLockWriteGuard<'static, $T>),
-            traits_of!(std::sync::RwLockWriteGuard<'static, $T>),
-            "RwLockWriteGuard<{}>", stringify!($T),
-        );
+        same_borrowing! {
+            sync::MutexGuard<'static, $T>;
+            sync::RwLockReadGuard<'static, $T>;
+            sync::RwLockWriteGuard<'static, $T>;
+        }
     )*};
 }
 
@@ -115,6 +122,7 @@ fn traits_are_those_of_std() {
         std::sync::MutexGuard<'static, i32>,
         fn() -> i32,
         dyn_box::Any,
+        Bare,
     );
     same! {
         sync::Barrier;
@@ -132,7 +140,14 @@ fn traits_are_those_of_std() {
         sync::atomic::AtomicU64;
         sync::atomic::AtomicIsize;
         sync::atomic::AtomicUsize;
+        thread::Builder;
+        thread::Thread;
     }
+    assert_eq!(
+        traits_of!(aerodrome::thread::Scope<'static, 'static>),
+        traits_of!(std::thread::Scope<'static, 'static>),
+        "Scope",
+    );
 }
 
 #[test]
@@ -147,6 +162,9 @@ fn traits_are_those_of_std_around_what_has_no_size() {
     }
     guards!([u8], dyn Debug, dyn Debug + Send, dyn Debug + Sync);
 }
+
+/// Has nothing but the auto traits.
+struct Bare;
 
 mod dyn_box {
     pub(super) type Any = Box<dyn std::any::Any>;
