@@ -1,10 +1,11 @@
-//! A program whose allocator uses a tracked mutex and a tracked atomic: every allocation is recorded, on every thread, from before `main` until after
+//! A program whose allocator uses a tracked mutex, a tracked atomic and its thread's handle: every allocation is recorded, on every thread, from before `main` until after
 //! it.
 
 mod process;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use aerodrome::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,17 @@ struct Counting {
     allocated: AtomicU64,
     /// How many of each power of two.
     sizes: Mutex<[u64; 64]>,
+    /// Not after the test: std's `current` panics when its thread is all but gone, and there is still something to free.
+    asks_for_the_thread: AtomicBool,
+}
+
+impl Counting {
+    /// An allocator may: std says so with `GlobalAlloc`.
+    fn ask_for_the_thread(&self) {
+        if self.asks_for_the_thread.load(Ordering::Relaxed) {
+            thread::current().clone().unpark();
+        }
+    }
 }
 
 // SAFETY: all memory is the system's; counting does not touch it.
@@ -26,6 +38,7 @@ unsafe impl GlobalAlloc for Counting {
         if let Ok(mut sizes) = self.sizes.lock() {
             sizes[layout.size().ilog2() as usize] += 1;
         }
+        self.ask_for_the_thread();
         // SAFETY: the caller's.
         unsafe { System.alloc(layout) }
     }
@@ -35,6 +48,7 @@ unsafe impl GlobalAlloc for Counting {
         if let Ok(mut sizes) = self.sizes.lock() {
             sizes[layout.size().ilog2() as usize] -= 1;
         }
+        self.ask_for_the_thread();
         // SAFETY: the caller's.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -44,6 +58,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting {
     allocated: AtomicU64::new(0),
     sizes: Mutex::new([0; 64]),
+    asks_for_the_thread: AtomicBool::new(false),
 };
 
 #[test]
@@ -63,6 +78,7 @@ fn a_tracked_allocator_works() {
 #[test]
 #[ignore = "a child"]
 fn child_allocates() {
+    ALLOCATOR.asks_for_the_thread.store(true, Ordering::Relaxed);
     let words = RwLock::new(Vec::new());
     let (cell, bell) = (OnceLock::new(), Condvar::new());
     let (sender, receiver) = mpsc::channel();
@@ -107,6 +123,9 @@ fn child_allocates() {
         assert_eq!(thread.join().unwrap().len(), n);
     }
     assert!(ALLOCATOR.allocated.load(Ordering::Relaxed) > 12_000);
+    ALLOCATOR
+        .asks_for_the_thread
+        .store(false, Ordering::Relaxed);
     println!("done");
 }
 

@@ -1,5 +1,6 @@
 //! Handles to threads, parking and unparking.
 
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -30,13 +31,24 @@ impl Parker {
 }
 
 thread_local! {
-    static PARKER: std::cell::OnceCell<Parker> = const { std::cell::OnceCell::new() };
+    static PARKER: OnceCell<Parker> = const { OnceCell::new() };
+    /// Whether this thread's parker is being made.
+    static BEING_MADE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// None in a thread that is ending, and to an allocator that is asked for the parker's own memory.
 fn current_parker() -> Option<Parker> {
     PARKER
-        .try_with(|parker| parker.get_or_init(Parker::new).clone())
+        .try_with(|parker| {
+            if parker.get().is_none() && !BEING_MADE.replace(true) {
+                let made = Parker::new();
+                BEING_MADE.set(false);
+                made.install();
+            }
+            parker.get().cloned()
+        })
         .ok()
+        .flatten()
 }
 
 /// A handle to a thread: [`std::thread::Thread`].
