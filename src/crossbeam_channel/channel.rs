@@ -9,7 +9,7 @@ use ::crossbeam_channel::{
     TrySendError,
 };
 
-use crate::record::channel::{Channel, Envelope, Place, wait};
+use crate::record::channel::{Channel, Envelope, Parcel, Place, wait};
 use crate::record::{self, Pen, untracked};
 
 /// [`crossbeam_channel::Sender`](real::Sender), tracked.
@@ -107,18 +107,30 @@ impl<T> RefUnwindSafe for Sender<T> {}
 impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
-fn unseal_refused<T>(error: TrySendError<Envelope<T>>) -> TrySendError<T> {
+/// Puts what was refused back into its parcel.
+fn refused<T>(parcel: &mut Parcel<T>, error: TrySendError<Envelope<T>>) -> TrySendError<()> {
     match error {
-        TrySendError::Full(envelope) => TrySendError::Full(envelope.payload),
-        TrySendError::Disconnected(envelope) => TrySendError::Disconnected(envelope.payload),
+        TrySendError::Full(envelope) => {
+            parcel.put_back(envelope);
+            TrySendError::Full(())
+        }
+        TrySendError::Disconnected(envelope) => {
+            parcel.put_back(envelope);
+            TrySendError::Disconnected(())
+        }
     }
 }
 
-fn unseal_late<T>(error: SendTimeoutError<Envelope<T>>) -> SendTimeoutError<T> {
+/// Puts what came too late back into its parcel.
+fn late<T>(parcel: &mut Parcel<T>, error: SendTimeoutError<Envelope<T>>) -> SendTimeoutError<()> {
     match error {
-        SendTimeoutError::Timeout(envelope) => SendTimeoutError::Timeout(envelope.payload),
+        SendTimeoutError::Timeout(envelope) => {
+            parcel.put_back(envelope);
+            SendTimeoutError::Timeout(())
+        }
         SendTimeoutError::Disconnected(envelope) => {
-            SendTimeoutError::Disconnected(envelope.payload)
+            parcel.put_back(envelope);
+            SendTimeoutError::Disconnected(())
         }
     }
 }
@@ -151,34 +163,52 @@ impl<T> Sender<T> {
         operation: real::SelectedOperation<'_>,
         msg: T,
     ) -> Result<(), SendError<T>> {
-        let send = |envelope| operation.send(&self.inner, envelope);
+        let mut parcel = Parcel::new(msg);
+        let send = |parcel: &mut Parcel<T>| match operation.send(&self.inner, parcel.take()) {
+            Ok(()) => Ok(()),
+            Err(SendError(envelope)) => {
+                parcel.put_back(envelope);
+                Err(())
+            }
+        };
         match pen {
-            Some(pen) => self.channel.send(pen, site, self.place(), msg, send),
-            None => send(Envelope::unstamped(msg)),
+            Some(pen) => self
+                .channel
+                .send(pen, site, self.place(), &mut parcel, send),
+            None => send(&mut parcel),
         }
-        .map_err(|SendError(envelope)| SendError(envelope.payload))
+        .map_err(|()| SendError(parcel.refused()))
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
         let (pen, site) = (record::pen(), Location::caller());
-        let send = |envelope| self.inner.try_send(envelope);
-        let Some(pen) = pen else {
-            return send(Envelope::unstamped(msg)).map_err(unseal_refused);
+        if let Some(pen) = pen
+            && self.has_slots()
+        {
+            return match self.reserve(|select| select.try_select()) {
+                Ok(operation) => self
+                    .complete(Some(pen), site, operation, msg)
+                    .map_err(TrySendError::from),
+                Err(_) => Err(TrySendError::Full(msg)),
+            };
+        }
+        let mut parcel = Parcel::new(msg);
+        let send = |parcel: &mut Parcel<T>| {
+            let sent = self.inner.try_send(parcel.take());
+            sent.map_err(|error| refused(parcel, error))
         };
-        if !self.has_slots() {
-            return self
+        match pen {
+            Some(pen) => self
                 .channel
-                .send(pen, site, self.place(), msg, send)
-                .map_err(unseal_refused);
+                .send(pen, site, self.place(), &mut parcel, send),
+            None => send(&mut parcel),
         }
-        match self.reserve(|select| select.try_select()) {
-            Ok(operation) => self
-                .complete(Some(pen), site, operation, msg)
-                .map_err(TrySendError::from),
-            Err(_) => Err(TrySendError::Full(msg)),
-        }
+        .map_err(|error| match error {
+            TrySendError::Full(()) => TrySendError::Full(parcel.refused()),
+            TrySendError::Disconnected(()) => TrySendError::Disconnected(parcel.refused()),
+        })
     }
 
     fn send_until(
@@ -188,20 +218,47 @@ impl<T> Sender<T> {
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
         let pen = record::pen();
-        let wait = |envelope| match deadline {
-            Some(deadline) => self.inner.send_deadline(envelope, deadline),
-            None => self.inner.send(envelope).map_err(SendTimeoutError::from),
-        };
-        let Some(pen) = pen else {
-            return wait(Envelope::unstamped(msg)).map_err(unseal_late);
-        };
-        if !self.has_slots() {
-            let try_send = |envelope| self.inner.try_send(envelope);
-            return self
-                .channel
-                .send_or_wait(pen, site, self.place(), msg, try_send, wait)
-                .map_err(unseal_late);
+        if let Some(pen) = pen
+            && self.has_slots()
+        {
+            return self.send_into_slot(pen, site, msg, deadline);
         }
+        let mut parcel = Parcel::new(msg);
+        let try_send = |parcel: &mut Parcel<T>| {
+            let sent = self.inner.try_send(parcel.take());
+            sent.map_err(|error| refused(parcel, error))
+        };
+        let wait = |parcel: &mut Parcel<T>| {
+            let sent = match deadline {
+                Some(deadline) => self.inner.send_deadline(parcel.take(), deadline),
+                None => self
+                    .inner
+                    .send(parcel.take())
+                    .map_err(SendTimeoutError::from),
+            };
+            sent.map_err(|error| late(parcel, error))
+        };
+        match pen {
+            Some(pen) => {
+                self.channel
+                    .send_or_wait(pen, site, self.place(), &mut parcel, try_send, wait)
+            }
+            None => wait(&mut parcel),
+        }
+        .map_err(|error| match error {
+            SendTimeoutError::Timeout(()) => SendTimeoutError::Timeout(parcel.refused()),
+            SendTimeoutError::Disconnected(()) => SendTimeoutError::Disconnected(parcel.refused()),
+        })
+    }
+
+    /// Finds a place in a buffer with slots first, and then puts the message there.
+    fn send_into_slot(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        msg: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
         let place = self.reserve(|select| select.try_select().ok());
         let place = place.or_else(|| {
             pen.split();

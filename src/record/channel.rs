@@ -23,6 +23,10 @@ pub(crate) struct Envelope<T> {
     pub(crate) payload: T,
 }
 
+/// A message on its way into a channel, and where it is back if the channel refuses it. It stays in its sender's frame: it may be large, and without
+/// optimisation every closure and every result that carries it would be another copy on the stack.
+pub(crate) struct Parcel<T>(Option<Envelope<T>>);
+
 /// The number of a message, 0 if its send was not recorded. Dropped unopened, it says that the message was lost.
 struct Stamp {
     number: u32,
@@ -49,26 +53,6 @@ impl Receipt {
 }
 
 impl<T> Envelope<T> {
-    fn new(number: u32, payload: T) -> Self {
-        let receipt = None;
-        Self {
-            stamp: Stamp { number, receipt },
-            payload,
-        }
-    }
-
-    /// An envelope whose send is not recorded.
-    pub(crate) fn unstamped(payload: T) -> Self {
-        Self::new(0, payload)
-    }
-
-    /// Asks the receiver for an answer.
-    fn request_receipt(&mut self) -> Arc<Receipt> {
-        let receipt = untracked(|| Arc::new(Receipt(AtomicU32::new(Receipt::PENDING))));
-        self.stamp.receipt = Some(receipt.clone());
-        receipt
-    }
-
     /// Records the receipt.
     pub(crate) fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
         let Self { mut stamp, payload } = self;
@@ -85,6 +69,44 @@ impl<T> Envelope<T> {
             }
         }
         payload
+    }
+}
+
+impl<T> Parcel<T> {
+    /// A message whose send is not recorded yet.
+    pub(crate) fn new(payload: T) -> Self {
+        let (number, receipt) = (0, None);
+        Self(Some(Envelope {
+            stamp: Stamp { number, receipt },
+            payload,
+        }))
+    }
+
+    /// Gives the message its number; at a rendezvous the receiver is asked for an answer.
+    fn stamp(&mut self, number: u32, place: Place) -> Option<Arc<Receipt>> {
+        let receipt = (place == Place::Rendezvous)
+            .then(|| untracked(|| Arc::new(Receipt(AtomicU32::new(Receipt::PENDING)))));
+        if let Some(Envelope { stamp, .. }) = &mut self.0 {
+            (stamp.number, stamp.receipt) = (number, receipt.clone());
+        }
+        receipt
+    }
+
+    /// What goes into the real channel.
+    #[track_caller]
+    pub(crate) fn take(&mut self) -> Envelope<T> {
+        self.0.take().expect("a message is sent once")
+    }
+
+    /// The real channel has refused it.
+    pub(crate) fn put_back(&mut self, envelope: Envelope<T>) {
+        self.0 = Some(envelope);
+    }
+
+    /// Nobody is going to send it any more.
+    #[track_caller]
+    pub(crate) fn refused(mut self) -> T {
+        self.take().payload
     }
 }
 
@@ -143,15 +165,16 @@ impl Channel {
         Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
     }
 
-    /// Puts something into the channel and updates its state, as one. `send` must not wait.
-    fn put<R, E>(
+    /// Puts a message into the channel and updates its state, as one. `send` must not wait.
+    fn put<T, E>(
         &self,
         pen: Pen,
         site: &'static Location<'static>,
-        send: impl FnOnce() -> Result<R, E>,
-    ) -> Result<R, E> {
-        pen.attempt(self, site, || match untracked(send) {
-            Ok(sent) => (Ok(sent), Attempt::Did(What::UpdateSend)),
+        parcel: &mut Parcel<T>,
+        send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        pen.attempt(self, site, || match untracked(|| send(parcel)) {
+            Ok(()) => (Ok(()), Attempt::Did(What::UpdateSend)),
             Err(error) => (Err(error), Attempt::Nothing),
         })
     }
@@ -162,13 +185,12 @@ impl Channel {
         pen: Pen,
         site: &'static Location<'static>,
         place: Place,
-        payload: T,
-        send: impl FnOnce(Envelope<T>) -> Result<(), E>,
+        parcel: &mut Parcel<T>,
+        send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = pen.message();
-        let mut envelope = Envelope::new(number, payload);
-        let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
-        let sent = self.put(pen, site, || send(envelope));
+        let receipt = parcel.stamp(number, place);
+        let sent = self.put(pen, site, parcel, send);
         pen.send(number, site);
         sent?;
         if let Some(receipt) = receipt {
@@ -184,15 +206,14 @@ impl Channel {
         pen: Pen,
         site: &'static Location<'static>,
         place: Place,
-        payload: T,
-        try_send: impl FnOnce(Envelope<T>) -> Result<(), TrySendError<Envelope<T>>>,
-        wait: impl FnOnce(Envelope<T>) -> Result<(), SendTimeoutError<Envelope<T>>>,
-    ) -> Result<(), SendTimeoutError<Envelope<T>>> {
+        parcel: &mut Parcel<T>,
+        try_send: impl FnOnce(&mut Parcel<T>) -> Result<(), TrySendError<()>>,
+        wait: impl FnOnce(&mut Parcel<T>) -> Result<(), SendTimeoutError<()>>,
+    ) -> Result<(), SendTimeoutError<()>> {
         let number = pen.message();
-        let mut envelope = Envelope::new(number, payload);
-        let receipt = (place == Place::Rendezvous).then(|| envelope.request_receipt());
-        let sent = self.put(pen, site, || try_send(envelope));
-        if let Err(TrySendError::Full(_)) = sent {
+        let receipt = parcel.stamp(number, place);
+        let sent = self.put(pen, site, parcel, try_send);
+        if let Err(TrySendError::Full(())) = sent {
             pen.atomic(self, site, || ((), What::UpdateSend));
         }
         pen.send(number, site);
@@ -202,12 +223,12 @@ impl Channel {
                     pen.split();
                 }
             }
-            Err(TrySendError::Full(envelope)) => {
+            Err(TrySendError::Full(())) => {
                 pen.split();
-                untracked(|| wait(envelope))?;
+                untracked(|| wait(parcel))?;
             }
-            Err(TrySendError::Disconnected(envelope)) => {
-                return Err(SendTimeoutError::Disconnected(envelope));
+            Err(TrySendError::Disconnected(())) => {
+                return Err(SendTimeoutError::Disconnected(()));
             }
         }
         if let Some(receipt) = receipt {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel as crossbeam;
 
-use crate::record::channel::{Channel, Envelope, Place, wait};
+use crate::record::channel::{Channel, Envelope, Parcel, Place, wait};
 use crate::record::{self, Pen};
 
 /// [`std::sync::mpsc::Sender`], tracked.
@@ -87,15 +87,22 @@ impl<T> Sender<T> {
     /// As std's.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        let site = Location::caller();
-        match record::pen() {
-            Some(pen) => {
-                let send = |envelope| self.inner.send(envelope);
-                self.channel.send(pen, site, Place::Buffer, t, send)
+        let (pen, site) = (record::pen(), Location::caller());
+        let mut parcel = Parcel::new(t);
+        let send = |parcel: &mut Parcel<T>| match self.inner.send(parcel.take()) {
+            Ok(()) => Ok(()),
+            Err(SendError(envelope)) => {
+                parcel.put_back(envelope);
+                Err(())
             }
-            None => self.inner.send(Envelope::unstamped(t)),
+        };
+        match pen {
+            Some(pen) => self
+                .channel
+                .send(pen, site, Place::Buffer, &mut parcel, send),
+            None => send(&mut parcel),
         }
-        .map_err(|SendError(envelope)| SendError(envelope.payload))
+        .map_err(|()| SendError(parcel.refused()))
     }
 }
 
@@ -118,53 +125,60 @@ impl<T> SyncSender<T> {
     /// As std's.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        let site = Location::caller();
-        let Some(pen) = record::pen() else {
-            return self
-                .inner
-                .send(Envelope::unstamped(t))
-                .map_err(|SendError(envelope)| SendError(envelope.payload));
+        let (pen, site) = (record::pen(), Location::caller());
+        let mut parcel = Parcel::new(t);
+        let try_send = |parcel: &mut Parcel<T>| {
+            self.try_put(parcel).map_err(|error| match error {
+                TrySendError::Full(()) => crossbeam::TrySendError::Full(()),
+                TrySendError::Disconnected(()) => crossbeam::TrySendError::Disconnected(()),
+            })
         };
-        self.channel
-            .send_or_wait(
-                pen,
-                site,
-                self.place,
-                t,
-                |envelope| {
-                    self.inner.try_send(envelope).map_err(|error| match error {
-                        TrySendError::Full(envelope) => crossbeam::TrySendError::Full(envelope),
-                        TrySendError::Disconnected(envelope) => {
-                            crossbeam::TrySendError::Disconnected(envelope)
-                        }
-                    })
-                },
-                |envelope| {
-                    self.inner.send(envelope).map_err(|SendError(envelope)| {
-                        crossbeam::SendTimeoutError::Disconnected(envelope)
-                    })
-                },
-            )
-            .map_err(|error| SendError(error.into_inner().payload))
+        let wait = |parcel: &mut Parcel<T>| match self.inner.send(parcel.take()) {
+            Ok(()) => Ok(()),
+            Err(SendError(envelope)) => {
+                parcel.put_back(envelope);
+                Err(crossbeam::SendTimeoutError::Disconnected(()))
+            }
+        };
+        match pen {
+            Some(pen) => {
+                self.channel
+                    .send_or_wait(pen, site, self.place, &mut parcel, try_send, wait)
+            }
+            None => wait(&mut parcel),
+        }
+        .map_err(|_| SendError(parcel.refused()))
     }
 
     /// As std's.
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
-        let site = Location::caller();
-        let unseal = |error| match error {
-            TrySendError::Full(Envelope { payload, .. }) => TrySendError::Full(payload),
-            TrySendError::Disconnected(Envelope { payload, .. }) => {
-                TrySendError::Disconnected(payload)
+        let (pen, site) = (record::pen(), Location::caller());
+        let mut parcel = Parcel::new(t);
+        let send = |parcel: &mut Parcel<T>| self.try_put(parcel);
+        match pen {
+            Some(pen) => self.channel.send(pen, site, self.place, &mut parcel, send),
+            None => send(&mut parcel),
+        }
+        .map_err(|error| match error {
+            TrySendError::Full(()) => TrySendError::Full(parcel.refused()),
+            TrySendError::Disconnected(()) => TrySendError::Disconnected(parcel.refused()),
+        })
+    }
+
+    /// Puts it into the real channel, where there is room.
+    fn try_put(&self, parcel: &mut Parcel<T>) -> Result<(), TrySendError<()>> {
+        match self.inner.try_send(parcel.take()) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(envelope)) => {
+                parcel.put_back(envelope);
+                Err(TrySendError::Full(()))
             }
-        };
-        let Some(pen) = record::pen() else {
-            return self.inner.try_send(Envelope::unstamped(t)).map_err(unseal);
-        };
-        let send = |envelope| self.inner.try_send(envelope);
-        self.channel
-            .send(pen, site, self.place, t, send)
-            .map_err(unseal)
+            Err(TrySendError::Disconnected(envelope)) => {
+                parcel.put_back(envelope);
+                Err(TrySendError::Disconnected(()))
+            }
+        }
     }
 }
 
