@@ -252,6 +252,48 @@ fn a_restart_forgets_what_was_read() {
 }
 
 #[test]
+fn what_was_read_before_a_restart_closes_no_cycle_later_either() {
+    // A sequence lock's reader looks while the writer is at work, sees that it must look again, and only then does the writer go on.
+    let retried = |looks_again: bool| {
+        let mut trace = vec![
+            begin(1),
+            write(1, X),
+            begin(0),
+            read(0, X),
+            read(0, Y),
+            restart(0),
+        ];
+        trace.extend(looks_again.then_some(read(0, X)));
+        trace.extend([write(1, Y), write(1, X), end(1), read(0, Y), end(0)]);
+        trace
+    };
+    assert_eq!(rust(&retried(false)), []);
+    assert_eq!(paper(&retried(false)), [(7, 7), (8, 8)]);
+    // What is read after the restart counts: the new X, before the writer is through with it.
+    assert_eq!(rust(&retried(true)), [(12, 9)]);
+}
+
+#[test]
+fn a_transaction_that_has_waited_for_its_turn_is_still_seen() {
+    // 0 fails to take the flag X from 1, takes it later, and comes between what 1 does with it.
+    let trace = [
+        begin(1),
+        event(1, Op::ReadWrite, X),
+        begin(0),
+        restart(0),
+        read(0, X),
+        restart(0),
+        write(1, X),
+        event(0, Op::ReadWrite, X),
+        write(0, X),
+        end(0),
+        event(1, Op::ReadWrite, X),
+        end(1),
+    ];
+    assert_eq!(rust(&trace), [(11, 11)]);
+}
+
+#[test]
 fn a_restart_after_a_write_does_nothing() {
     let trace = [
         begin(0),

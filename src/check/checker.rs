@@ -13,7 +13,8 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, Str
 /// - Lock events that do not order are nothing to it: those of a [`ObjectKind::Lock`] under `rust`. They may be left out.
 /// - Under `rust` a violation is *held* while its cycle passes through an open transaction that has written nothing yet: such a
 ///   transaction may still find out that it has read nonsense, and start anew, and then nobody was misled. The
-///   violation is released when every such transaction has written or ended, and forgotten if one of them restarts.
+///   violation is released when every such transaction has written or ended, and forgotten if one of them restarts. What a transaction
+///   has read before it restarts is [abandoned](Engine::abandon): it is part of no violation that is found later, either.
 /// - Of violations with the same block, entry and exit site, and type of object, the first is given out, the others are counted.
 ///
 /// ```
@@ -57,6 +58,7 @@ pub struct Checker {
     found: Vec<Violation>,
     held: Vec<Held>,
     ready: VecDeque<Box<Violation>>,
+    abandoned: Abandoned,
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
@@ -95,6 +97,7 @@ impl Checker {
             found: Vec::new(),
             held: Vec::new(),
             ready: VecDeque::new(),
+            abandoned: Abandoned::default(),
             known: HashMap::new(),
             counts: Vec::new(),
             scopes: Vec::new(),
@@ -161,14 +164,19 @@ impl Checker {
             open,
             found,
             held,
+            abandoned,
             ..
         } = self;
-        if !held.is_empty()
-            && event.op == Op::Restart
+        if event.op == Op::Restart
+            && lowering.semantics() == Semantics::Rust
             && let Some(strand) = lowering.unwritten(event.strand)
         {
             let begin = open.since(strand);
             held.retain(|held| !held.unwritten.contains(&(strand, begin)));
+            // If no other is open, no cycle passes through it.
+            if open.count > 1 && lowering.has_only_read(strand) && !engine.abandon(strand) {
+                abandoned.add(strand, begin, position);
+            }
         }
         lowering.lower_other(event, &mut |event| {
             open.note(&event, position);
@@ -254,6 +262,9 @@ impl Checker {
     #[cold]
     fn settle(&mut self, event: Event, names: &(impl Names + ?Sized)) {
         for violation in std::mem::take(&mut self.found) {
+            if self.abandoned.is_part_of(&violation) {
+                continue;
+            }
             let unwritten: Vec<_> = match self.lowering.semantics() {
                 Semantics::Paper => Vec::new(),
                 Semantics::Rust => violation
@@ -405,6 +416,39 @@ impl Open {
             self.since.resize(at + 1, 0);
         }
         std::mem::replace(&mut self.since[at], position)
+    }
+}
+
+/// Transactions that do not count, where the engine cannot take them back.
+#[derive(Debug, Default)]
+struct Abandoned {
+    /// Whose, where the first one began, and where the one after the last did.
+    runs: VecDeque<(StrandId, u64, u64)>,
+}
+
+impl Abandoned {
+    /// More than this are not kept: a cycle through one of the first would be of a transaction that has been open since.
+    const KEPT: usize = 1024;
+
+    fn add(&mut self, strand: StrandId, begin: u64, next: u64) {
+        match self.runs.iter_mut().rev().find(|run| run.0 == strand) {
+            Some(run) if run.2 == begin => run.2 = next,
+            _ => {
+                if self.runs.len() == Self::KEPT {
+                    self.runs.pop_front();
+                }
+                self.runs.push_back((strand, begin, next));
+            }
+        }
+    }
+
+    fn is_part_of(&self, violation: &Violation) -> bool {
+        let is_one = |strand, begin| {
+            let mut runs = self.runs.iter();
+            runs.any(|&(of, first, next)| of == strand && (first..next).contains(&begin))
+        };
+        let mut all = violation.transactions.iter();
+        all.any(|it| it.begin.is_some_and(|begin| is_one(it.strand, begin)))
     }
 }
 

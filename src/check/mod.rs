@@ -45,6 +45,15 @@ pub trait Engine {
         (events.len(), None)
     }
 
+    /// What the strand's open transaction has done so far does not count: it is about to end, and another begins in its place. It has only read.
+    ///
+    /// Whether the engine will not report a cycle that it is part of. One that cannot take anything back answers `false` and does nothing: to it the reads
+    /// are a transaction.
+    fn abandon(&mut self, strand: StrandId) -> bool {
+        let _ = strand;
+        false
+    }
+
     /// The event will be taken soon: an engine may fetch from memory what it is going to look at. Changes nothing.
     #[inline]
     fn foresee(&self, event: &Event) {

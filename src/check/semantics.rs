@@ -9,7 +9,7 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 /// writes. Under `rust`:
 ///
 /// - a split, or a join of a strand from outside the transaction, ends the transaction and begins another of the same block;
-/// - a restart does so where the transaction has written nothing yet;
+/// - a restart does so where the transaction has written nothing yet (that what was read till then does not count is the [`Checker`](super::Checker)'s to see to);
 /// - a strand that is forked inside a transaction *works for it* until that transaction ends: its events are given to the
 ///   transaction's strand, its own blocks are nested ones. Its fork is emitted when the transaction ends, so that what it does
 ///   later comes after the transaction; a block that it is inside of at that moment begins there, and locks that
@@ -41,8 +41,8 @@ struct Strand {
     works_for: Option<StrandId>,
     /// The block that the strand is inside of, and where it began.
     block: Option<(BlockId, SiteId)>,
-    /// The open transaction has written. Of a strand that works for another, not used.
-    written: bool,
+    /// What the open transaction has done beside reading: [`WRITTEN`], [`ORDERED`]. Of a strand that works for another, not used.
+    done: u8,
     /// Those who work for the open transaction.
     workers: Vec<StrandId>,
     /// The locks that the strand and its workers share, once for each of them: only the first to share a lock and the last to
@@ -126,7 +126,7 @@ impl Lowering {
         match event.op {
             Op::Begin => {
                 strand.block = Some((event.block(), event.site));
-                strand.written = false;
+                strand.done = 0;
             }
             Op::End if strand.workers.is_empty() => strand.block = None,
             Op::End
@@ -139,7 +139,7 @@ impl Lowering {
             | Op::ReleaseShared
             | Op::Upgrade
             | Op::Downgrade => return false,
-            op => strand.written |= writes(op),
+            op => strand.done |= deed(op),
         }
         true
     }
@@ -181,7 +181,14 @@ impl Lowering {
     pub(super) fn unwritten(&self, strand: StrandId) -> Option<StrandId> {
         let strand = self.effective(strand);
         let it = self.strands.get(strand.0 as usize)?;
-        (it.block.is_some() && !it.written).then_some(strand)
+        (it.block.is_some() && it.done & WRITTEN == 0).then_some(strand)
+    }
+
+    /// The strand's open transaction has only read.
+    pub(super) fn has_only_read(&self, strand: StrandId) -> bool {
+        self.strands
+            .get(strand.0 as usize)
+            .is_some_and(|it| it.block.is_some() && it.done == 0)
     }
 
     /// Who an event of this strand is given to.
@@ -263,6 +270,7 @@ impl Lowering {
                 if let Some(owner) = transaction {
                     self.split(owner, event.site, emit);
                 }
+                self.strand(event.strand).done |= ORDERED;
                 emit(event);
                 self.over(event.other(), emit);
             }
@@ -318,7 +326,7 @@ impl Lowering {
                     }
                     _ => {}
                 }
-                self.strand(owner).written |= writes(op);
+                self.strand(owner).done |= deed(op);
                 self.share(own, emit);
             }
         }
@@ -326,7 +334,9 @@ impl Lowering {
 
     /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and release.
     fn share(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
-        let shared = &mut self.strand(event.strand).shared;
+        let it = self.strand(event.strand);
+        it.done |= deed(event.op);
+        let shared = &mut it.shared;
         let lock = event.object();
         let held = shared.iter().position(|&held| held == lock);
         match (event.op, held) {
@@ -350,7 +360,7 @@ impl Lowering {
 
     fn begin_anew(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
         let it = self.strand(owner);
-        it.written = false;
+        it.done = 0;
         if let Some((block, _)) = it.block {
             emit(Event {
                 strand: owner,
@@ -382,7 +392,7 @@ impl Lowering {
         self.strand(owner).workers.retain(|&other| other != worker);
         let it = self.strand(worker);
         it.works_for = None;
-        it.written = false;
+        it.done = 0;
         let block = it.block;
         let Some(work) = it.work.take() else { return };
         for held in &work.held {
@@ -407,6 +417,7 @@ impl Lowering {
             op: Op::Fork,
         });
         let it = self.strand(owner);
+        it.done |= ORDERED;
         let worked = Worked {
             owner,
             former: it.former,
@@ -480,11 +491,16 @@ impl Work {
     }
 }
 
-/// Another strand can see it.
+/// Something that another strand can see.
+const WRITTEN: u8 = 1;
+/// Something that comes before or after what others do, and that is no access.
+const ORDERED: u8 = 2;
+
 #[inline]
-fn writes(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Write | Op::ReadWrite | Op::Update(_) | Op::Send | Op::Recv | Op::Signal
-    )
+fn deed(op: Op) -> u8 {
+    match op {
+        Op::Read => 0,
+        Op::Write | Op::ReadWrite | Op::Update(_) | Op::Send | Op::Recv | Op::Signal => WRITTEN,
+        _ => ORDERED,
+    }
 }

@@ -72,6 +72,8 @@ struct Owner {
     remembered: VecDeque<(u64, Descriptor)>,
     /// The strand is over; the slot is free once nobody reaches it.
     retired: bool,
+    /// Transactions that were abandoned while another open one reached them: ranges of indices, both ends included.
+    abandoned: Vec<(u64, u64)>,
 }
 
 /// The event at hand.
@@ -105,6 +107,8 @@ pub(super) struct Reachability {
     slot_of: Vec<u32>,
     free: Vec<u32>,
     new_reachers: Vec<u32>,
+    /// So many slots have abandoned transactions.
+    abandoned: u32,
 }
 
 impl Reachability {
@@ -180,6 +184,7 @@ impl Reachability {
                     first: None,
                     remembered: VecDeque::new(),
                     retired: false,
+                    abandoned: Vec::new(),
                 });
                 slot
             }
@@ -231,7 +236,9 @@ impl Reachability {
             });
         };
         for reach in &self.slots[parent as usize].reached_by {
-            link(reach.reacher);
+            if !self.is_abandoned(reach.to) {
+                link(reach.reacher);
+            }
         }
         if self.slots[parent as usize].open != Node::NEVER {
             link(parent);
@@ -329,15 +336,108 @@ impl Reachability {
                 it.reached_by.remove(at);
             }
             if it.reached_by.is_empty() {
-                let owner = &mut self.owners[other as usize];
-                owner.remembered.clear();
-                if owner.retired {
-                    self.release(other);
-                }
+                self.be_unreached(other);
             }
         }
         reaches.clear();
         self.slots[slot as usize].reaches = reaches;
+    }
+
+    /// Nobody reaches the strand in `slot` any more.
+    fn be_unreached(&mut self, slot: u32) {
+        let owner = &mut self.owners[slot as usize];
+        owner.remembered.clear();
+        if !owner.abandoned.is_empty() {
+            owner.abandoned.clear();
+            self.abandoned -= 1;
+        }
+        if owner.retired {
+            self.release(slot);
+        }
+    }
+
+    /// Whether anything that was abandoned may still be met.
+    #[inline]
+    pub(super) fn has_abandoned(&self) -> bool {
+        self.abandoned != 0
+    }
+
+    /// The access is of a transaction that was abandoned.
+    #[inline]
+    pub(super) fn is_abandoned(&self, mark: Mark) -> bool {
+        self.has_abandoned() && {
+            let ranges = &self.owners[mark.slot() as usize].abandoned;
+            let at = ranges.partition_point(|&(_, last)| last < mark.index());
+            ranges
+                .get(at)
+                .is_some_and(|&(first, _)| first <= mark.index())
+        }
+    }
+
+    /// `reacher` is among those who reach a strand.
+    fn is_among(&self, reached_by: &[Reach], reacher: u32) -> bool {
+        find(reached_by, reacher).is_ok_and(|at| !self.is_abandoned(reached_by[at].to))
+    }
+
+    /// The strand's open transaction, which has only read, does not count.
+    pub(super) fn abandon(&mut self, strand: StrandId) {
+        let slot = match self.slot_of.get(strand.0 as usize) {
+            Some(&slot) if slot != NO_SLOT => slot & !ATTENTION,
+            _ => return,
+        };
+        let it = &self.slots[slot as usize];
+        if it.open == Node::NEVER || it.reached_by.is_empty() {
+            return;
+        }
+        let node = it.open;
+        if !it.reaches.is_empty() {
+            for reacher in it
+                .reached_by
+                .iter()
+                .map(|reach| reach.reacher)
+                .collect::<Vec<_>>()
+            {
+                self.take_back(reacher, node);
+            }
+        }
+        let ranges = &mut self.owners[slot as usize].abandoned;
+        self.abandoned += u32::from(ranges.is_empty());
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == node.index() => *last += 1,
+            _ => ranges.push((node.index(), node.index())),
+        }
+    }
+
+    /// Drops what `reacher` reaches by an edge out of `node`, and what follows from that.
+    #[cold]
+    fn take_back(&mut self, reacher: u32, node: Node) {
+        loop {
+            let mut is_done = true;
+            for other in self.slots[reacher as usize].reaches.clone() {
+                let Ok(at) = find(&self.slots[other as usize].reached_by, reacher) else {
+                    continue;
+                };
+                let from = self.slots[other as usize].reached_by[at].from;
+                let is_founded = from.slot() == reacher || {
+                    let there = &self.slots[from.slot() as usize].reached_by;
+                    find(there, reacher).is_ok_and(|at| there[at].to.index() <= from.index())
+                };
+                if is_founded && !from.is_of(node) {
+                    continue;
+                }
+                is_done = false;
+                self.slots[other as usize].reached_by.remove(at);
+                self.slots[reacher as usize]
+                    .reaches
+                    .retain(|&it| it != other);
+                if self.slots[other as usize].reached_by.is_empty() {
+                    self.be_unreached(other);
+                }
+            }
+            if is_done {
+                return;
+            }
+        }
     }
 
     pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
@@ -395,16 +495,16 @@ impl Reachability {
     fn take(&mut self, from: Mark, slot: u32, step: &mut Step) {
         let source = &self.slots[from.slot() as usize];
         let here = &self.slots[slot as usize].reached_by;
-        let mut is_news = from.is_of(source.open) && find(here, from.slot()).is_err();
+        let mut is_news = from.is_of(source.open) && !self.is_among(here, from.slot());
         for reach in &source.reached_by {
-            if reach.to.index() <= from.index() {
+            if reach.to.index() <= from.index() && !self.is_abandoned(reach.to) {
                 if reach.reacher == slot {
                     if step.found.is_none() {
                         step.found = Some(self.cycle(from, slot, step));
                     }
                     return;
                 }
-                is_news = is_news || find(here, reach.reacher).is_err();
+                is_news = is_news || !self.is_among(here, reach.reacher);
             }
         }
         if is_news {
@@ -420,13 +520,13 @@ impl Reachability {
         let all = source
             .reached_by
             .iter()
-            .filter(|reach| reach.to.index() <= from.index());
+            .filter(|reach| reach.to.index() <= from.index() && !self.is_abandoned(reach.to));
         new.extend(all.map(|reach| reach.reacher));
         if from.is_of(source.open) {
             new.push(from.slot());
         }
         let here = &self.slots[slot as usize].reached_by;
-        new.retain(|&reacher| find(here, reacher).is_err());
+        new.retain(|&reacher| !self.is_among(here, reacher));
         self.enter(from, slot, step, &new);
         self.new_reachers = new;
     }
@@ -469,7 +569,9 @@ impl Reachability {
             );
             for &other in &reaches {
                 let it = &self.slots[other as usize].reached_by;
-                if let Ok(at) = find(it, slot) {
+                if let Ok(at) = find(it, slot)
+                    && !self.is_abandoned(it[at].to)
+                {
                     let reach = Reach { reacher, ..it[at] };
                     self.lower(other, reach);
                 }
@@ -482,9 +584,11 @@ impl Reachability {
 
     /// Enters `reach` where it is news.
     fn lower(&mut self, slot: u32, reach: Reach) {
+        let here = &self.slots[slot as usize].reached_by;
+        let is_there = self.is_among(here, reach.reacher);
         let it = &mut self.slots[slot as usize];
         match find(&it.reached_by, reach.reacher) {
-            Ok(at) if it.reached_by[at].to.index() <= reach.to.index() => {}
+            Ok(at) if is_there && it.reached_by[at].to.index() <= reach.to.index() => {}
             Ok(at) => it.reached_by[at] = reach,
             Err(at) => {
                 it.reached_by.insert(at, reach);
