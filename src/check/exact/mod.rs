@@ -265,8 +265,12 @@ impl Exact {
                 variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
             }
         } else {
-            // Reads may be abandoned yet, and then nothing is implied through them.
-            if variable.current.tag() == Tag::Read && !variable.before.tag().commutes(tag) {
+            // Reads of open transactions may be abandoned yet, and then nothing is implied through them.
+            if variable.current.tag() == Tag::Read
+                && !variable.before.is_empty()
+                && !variable.before.tag().commutes(tag)
+                && self.lists.has_open(variable.current, &self.graph)
+            {
                 self.lists
                     .edges(&mut variable.before, slot, &mut step, &mut self.graph);
             }
@@ -523,6 +527,16 @@ impl Lists {
                 list.retain(|&mark| !graph.is_dead(mark));
                 self.shrink(group);
             }
+        }
+    }
+
+    /// Whether some member is of an open transaction.
+    fn has_open(&self, group: Mark, graph: &Reachability) -> bool {
+        if group.is_list() {
+            let list = &self.lists[group.list_number() as usize];
+            list.iter().any(|&mark| graph.is_open(mark))
+        } else {
+            graph.is_open(group)
         }
     }
 

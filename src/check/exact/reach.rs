@@ -284,6 +284,12 @@ impl Reachability {
         slot.reached_by.is_empty() & !mark.is_of(slot.open)
     }
 
+    /// The access is of a transaction that is open.
+    #[inline]
+    pub(super) fn is_open(&self, mark: Mark) -> bool {
+        mark.is_of(self.slots[mark.slot() as usize].open)
+    }
+
     /// An edge from this access to the strand in `slot` is program order, or closes no cycle ever.
     #[inline]
     pub(super) fn is_settled(&self, mark: Mark, slot: u32) -> bool {
