@@ -104,3 +104,78 @@ fn waiting_in_a_block_is_no_violation() {
     });
     assert!(outcome.is_serializable());
 }
+
+/// An end is published, but draws no ticket: nothing that the thread does later may be counted to the block it was spawned in.
+#[test]
+fn a_thread_that_outlives_the_block_it_was_spawned_in_is_on_its_own() {
+    for _ in 0..300 {
+        let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+        let [ended, changed] = [(); 2].map(|()| std::sync::Barrier::new(2));
+        let outcome = check(|| {
+            thread::scope(|scope| {
+                let (a, b, ended, changed) = (&a, &b, &ended, &changed);
+                scope.spawn(move || {
+                    atomic_block! {
+                        a.store(1, SeqCst);
+                        scope.spawn(move || {
+                            changed.wait();
+                            a.store(3, SeqCst);
+                        });
+                    }
+                    ended.wait();
+                });
+                ended.wait();
+                atomic_block! {
+                    a.store(2, SeqCst);
+                    b.store(2, SeqCst);
+                }
+                changed.wait();
+            });
+        });
+        assert!(outcome.is_serializable(), "{}", outcome.violations[0]);
+    }
+}
+
+/// Who waits for a spin lock looks at it again and again, while its holder is at work.
+#[test]
+fn to_look_again_at_what_another_block_changes_is_no_violation_of_that_block() {
+    let (held, a, step) = (
+        AtomicU32::new(0),
+        AtomicU32::new(0),
+        std::sync::Barrier::new(2),
+    );
+    let bump = |at_work: &dyn Fn(), has_to_wait: &dyn Fn()| {
+        atomic_block! {
+            while held.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {
+                has_to_wait();
+                hint::spin_loop();
+            }
+            at_work();
+            a.store(a.load(SeqCst) + 1, SeqCst);
+            held.store(0, SeqCst);
+        }
+    };
+    let outcome = check(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                bump(
+                    &|| {
+                        step.wait();
+                        step.wait();
+                    },
+                    &|| (),
+                )
+            });
+            scope.spawn(|| {
+                step.wait();
+                let first = std::cell::Cell::new(true);
+                bump(&|| (), &|| {
+                    if first.replace(false) {
+                        step.wait();
+                    }
+                });
+            });
+        });
+    });
+    assert!(outcome.is_serializable(), "{}", outcome.violations[0]);
+}

@@ -116,6 +116,8 @@ struct Life {
     exited: bool,
     /// Joined, or its handle is gone.
     released: bool,
+    /// The strand in whose transaction it was forked, until that was seen to end.
+    works_for: Option<u32>,
 }
 
 /// The most records of one strand before it is the next one's turn.
@@ -235,6 +237,8 @@ enum Care {
     Overlapping,
     /// One that has not ended is taken apart, too.
     Open,
+    /// A strand that works for another's transaction, though that other strand has more, until anybody else can go on.
+    Work,
 }
 
 #[derive(Debug, Default)]
@@ -250,6 +254,9 @@ pub(super) struct Merge {
     watched: u32,
     /// Whether one is under way: its value is remembered for properties to come, though nobody else may need to see it.
     is_watched: bool,
+    /// Some strand may work for another's transaction; and one was left for later because of that.
+    has_workers: bool,
+    left_workers: bool,
 }
 
 /// What was taken and is not to be judged.
@@ -290,12 +297,19 @@ impl Merge {
         let mut total = 0;
         loop {
             self.meet(sink);
+            self.left_workers = false;
             let mut taken = 0;
             for index in 0..self.readers.len() {
                 taken += self.advance(index, Care::Whole, sink);
             }
             if taken == 0 {
                 taken = self.take_one(Care::Overlapping, sink);
+            }
+            if taken == 0 && self.left_workers {
+                taken = match self.take_one(Care::Open, sink) {
+                    0 => self.take_one(Care::Work, sink),
+                    taken => taken,
+                };
             }
             if taken == 0 && everything {
                 taken = self.take_one(Care::Open, sink);
@@ -365,6 +379,7 @@ impl Merge {
                 forked: is_first,
                 exited: false,
                 released: is_first,
+                works_for: None,
             };
             let mut reader = Reader {
                 strand,
@@ -400,6 +415,12 @@ impl Merge {
         if !self.lives[reader.id as usize].forked {
             return 0;
         }
+        let works_for = self.lives[reader.id as usize].works_for;
+        if care != Care::Work && works_for.is_some_and(|master| self.has_more(master)) {
+            self.left_workers = true;
+            return 0;
+        }
+        let reader = &self.readers[index];
         let (mut chunk, mut at, id) = (reader.chunk, reader.index, StrandId(reader.id));
         let (mut next_chunk, mut published) = (reader.next, reader.published);
         let (mut block, mut is_open) = (reader.block, reader.is_open);
@@ -416,6 +437,7 @@ impl Merge {
                 if is_open && page.ends_before(at) {
                     bound(id, Op::End, block, sink);
                     (is_open, ends) = (false, ends + 1);
+                    self.dismiss(id.0);
                 }
                 if sink.is_quiet() && !is_open && self.retiring.is_empty() && !self.is_watched {
                     let passed = self.pass_over(at, end, page, &mut block);
@@ -425,8 +447,11 @@ impl Merge {
                 if at == end {
                     break;
                 }
+                if care == Care::Work && left < TURN && self.can_go_on() {
+                    break 'chunks;
+                }
                 let record = page.records[at as usize];
-                if record.begins() {
+                if record.begins() && care != Care::Work {
                     match self.take_whole(at, end, page) {
                         Ok(Whole { records, .. }) => {
                             bound(id, Op::Begin, block, sink);
@@ -488,6 +513,12 @@ impl Merge {
                         self.lives[id.0 as usize].exited = true;
                     }
                     self.emit(id, &record, sink);
+                    if record.what() == What::Fork
+                        && let Some(life) = self.lives.get_mut(record.target() as usize)
+                    {
+                        life.works_for = works_for.or(is_open.then_some(id.0));
+                        self.has_workers |= life.works_for.is_some();
+                    }
                 }
             }
             if at < published.records {
@@ -499,6 +530,10 @@ impl Merge {
             let reader = &mut self.readers[index];
             reader.chunk = chunk;
             (next_chunk, published) = reader.look();
+            if works_for.is_some() {
+                // Whom it works for is to be looked at after it.
+                break;
+            }
         }
         let reader = &mut self.readers[index];
         (reader.index, reader.waits) = (at, waits);
@@ -507,6 +542,37 @@ impl Merge {
             reader.since = None;
         }
         TURN - left + ends
+    }
+
+    /// Whether there is something of a strand's that was not emitted. Where a strand works for this one's transaction, what it does is part of that until the end, and
+    /// an end has no ticket: so the end is emitted before whatever it does not have to wait for. Asked after a look at the worker, the
+    /// answer includes every end that came before what was seen there.
+    fn has_more(&mut self, strand: u32) -> bool {
+        let mut readers = self.readers.iter_mut();
+        readers
+            .find(|reader| reader.id == strand)
+            .is_some_and(|it| {
+                let (next, published) = it.look();
+                next.is_some() || it.index < published.records || (it.is_open && published.ended)
+            })
+    }
+
+    /// Whether it is now the turn of a record that has waited for it.
+    fn can_go_on(&self) -> bool {
+        let mut waits = self.readers.iter().filter_map(|it| it.waits.as_ref());
+        waits.any(|record| awaits(&self.places, record))
+    }
+
+    /// The strand's transaction has ended: nobody works for it any more.
+    #[inline]
+    fn dismiss(&mut self, strand: u32) {
+        if self.has_workers {
+            self.has_workers = false;
+            for life in &mut self.lives {
+                life.works_for = life.works_for.filter(|&master| master != strand);
+                self.has_workers |= life.works_for.is_some();
+            }
+        }
     }
 
     /// Takes the turns of whole transactions, and of plain records outside of blocks, as long as it is theirs and they end before `end`.
