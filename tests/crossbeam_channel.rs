@@ -321,3 +321,32 @@ fn time_orders_nothing() {
         );
     });
 }
+
+#[test]
+fn who_asks_for_room_and_then_sends_is_told_to_try() {
+    let ((sender, _receiver), step) = (unbounded(), std::sync::Barrier::new(2));
+    let outcome = aerodrome::check(|| {
+        aerodrome::thread::scope(|scope| {
+            scope.spawn(|| {
+                aerodrome::atomic_block! {
+                    if sender.is_empty() {
+                        step.wait();
+                        step.wait();
+                        sender.send(1).unwrap();
+                    }
+                }
+            });
+            scope.spawn(|| {
+                step.wait();
+                aerodrome::atomic_block! {
+                    if sender.is_empty() {
+                        sender.send(2).unwrap();
+                    }
+                }
+                step.wait();
+            });
+        });
+    });
+    let help = &outcome.violations[0].help;
+    assert!(help[0].contains("`try_send`"), "{help:?}");
+}

@@ -179,3 +179,28 @@ fn to_look_again_at_what_another_block_changes_is_no_violation_of_that_block() {
     });
     assert!(outcome.is_serializable(), "{}", outcome.violations[0]);
 }
+
+#[test]
+fn who_looks_at_a_once_lock_and_then_sets_it_is_told_of_get_or_init() {
+    let (cell, step) = (OnceLock::new(), std::sync::Barrier::new(2));
+    let outcome = check(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                atomic_block! {
+                    if cell.get().is_none() {
+                        step.wait();
+                        step.wait();
+                        let _ = cell.set(1);
+                    }
+                }
+            });
+            scope.spawn(|| {
+                step.wait();
+                cell.set(2).unwrap();
+                step.wait();
+            });
+        });
+    });
+    let help = &outcome.violations[0].help;
+    assert!(help[0].contains("`get_or_init`"), "{help:?}");
+}

@@ -352,6 +352,25 @@ fn is_lock(object: Option<&Object>) -> bool {
     object.is_some_and(|object| matches!(object.kind, ObjectKind::Lock | ObjectKind::BareLock))
 }
 
+/// What an object is that is no lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// Initialised once.
+    Once,
+    Channel,
+    Other,
+}
+
+fn sort(type_name: &str) -> Sort {
+    let path = type_name.split('<').next().unwrap_or_default();
+    match path.rsplit("::").next().unwrap_or_default() {
+        "Once" | "OnceLock" | "OnceCell" | "OnceBox" | "OnceRef" | "OnceBool"
+        | "OnceNonZeroUsize" | "LazyLock" | "Lazy" => Sort::Once,
+        "Sender" | "SyncSender" | "Receiver" => Sort::Channel,
+        _ => Sort::Other,
+    }
+}
+
 fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
     let Detour { first, last, .. } = detour;
     let (a, b) = (object_label(report, first), object_label(report, last));
@@ -381,6 +400,19 @@ fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
                 }
                 _ => {}
             }
+        }
+        Pattern::OneObject(..) if type_name.map(sort) == Some(Sort::Once) => {
+            help.push(format!(
+                "look and initialise in one step, by `get_or_init` or `call_once`, instead of ({from}) and ({to})"
+            ));
+        }
+        Pattern::OneObject(..) if type_name.map(sort) == Some(Sort::Channel) => {
+            help.push(format!(
+                "do not ask at ({from}): try at ({to}), by `try_send` or `try_recv`, and see whether it succeeds"
+            ));
+            help.push(format!(
+                "hold one lock from ({from}) to ({to}), here and wherever {a} is used"
+            ));
         }
         Pattern::OneObject(first, _, last) if typed => {
             help.push(match (first, last) {
@@ -417,7 +449,7 @@ fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
         }
         Pattern::TwoObjects if typed => {
             help.push(format!(
-                "two atomics cannot change as one: put {a} and {b} behind one `Mutex`"
+                "{a} and {b} cannot change as one: put both behind one `Mutex`"
             ));
         }
         Pattern::TwoObjects | Pattern::LockOrder => {
