@@ -288,9 +288,9 @@ enum Apart {
 unsafe impl Send for Merge {}
 
 impl Merge {
-    /// Emits what can be emitted now, or [`ENOUGH`] of it; whether there was anything. What could be emitted later as a whole transaction waits
+    /// Emits what can be emitted now, or [`ENOUGH`] of it; how many records that were. What could be emitted later as a whole transaction waits
     /// for a while, unless everything is wanted at once.
-    pub(super) fn run(&mut self, everything: bool, sink: &mut impl Sink) -> bool {
+    pub(super) fn run(&mut self, everything: bool, sink: &mut impl Sink) -> u32 {
         for reader in &mut self.readers {
             reader.look();
         }
@@ -324,7 +324,7 @@ impl Merge {
             }
             self.bury();
             if taken == 0 || total >= ENOUGH {
-                return total > 0;
+                return total;
             }
         }
     }

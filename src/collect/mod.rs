@@ -38,19 +38,19 @@ struct Collector {
 impl Collector {
     /// Merges and judges what is there, for a while; whether there was anything.
     fn drain(&mut self) -> bool {
-        self.work(true)
+        self.work(true) > 0
     }
 
-    /// Like [`drain`](Self::drain); what can be had for less later is left until then.
-    fn work(&mut self, everything: bool) -> bool {
-        let any = self.merge.run(everything, &mut self.session);
+    /// Like [`drain`](Self::drain); what can be had for less later is left until then. How many records it were.
+    fn work(&mut self, everything: bool) -> u32 {
+        let records = self.merge.run(everything, &mut self.session);
         for first in self.session.take_alarms() {
             self.merge.alarm(|strand| strand == first);
         }
         for complaint in self.session.take_complaints() {
             say(&complaint);
         }
-        any
+        records
     }
 }
 
@@ -117,8 +117,9 @@ fn poll() {
     record::never_track_this_thread();
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
-        let busy = with(|collector| collector.work(false));
-        pause = if busy == Some(true) {
+        let records = with(|collector| collector.work(false));
+        // A few records can wait, and to wake up for them takes a processor from the program.
+        pause = if records >= Some(256) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
