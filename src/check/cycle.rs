@@ -1,7 +1,6 @@
 //! From the steps of a path to a [`Violation`]: what `exact` and `velodrome` share.
 
 use super::{Access, Edge, Transaction, Violation};
-use crate::trace::{ObjectId, Op};
 
 /// One step of a cycle: an edge, and the transactions of its two events.
 #[derive(Clone, Debug)]
@@ -46,19 +45,4 @@ pub(super) fn violation(hops: Vec<Hop>, position: u64) -> Box<Violation> {
         transactions,
         edges,
     })
-}
-
-/// The object of an event, where the operation is on one.
-pub(super) fn object_of(op: Op, target: u32) -> Option<ObjectId> {
-    match op {
-        Op::Begin
-        | Op::End
-        | Op::Split
-        | Op::Restart
-        | Op::Fork
-        | Op::Join
-        | Op::Exit
-        | Op::Value => None,
-        _ => Some(ObjectId(target)),
-    }
 }

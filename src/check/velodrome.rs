@@ -95,7 +95,7 @@ impl Velodrome {
             position,
             strand: event.strand,
             op: event.op,
-            object: cycle::object_of(event.op, event.target),
+            object: event.its_object(),
             site: event.site,
         };
         let strand = at(&mut self.strands, event.strand.0);

@@ -81,20 +81,7 @@ impl LateNames {
 
     /// The number of an event's object.
     fn number(&mut self, event: &Event) -> Option<&mut Number> {
-        if matches!(
-            event.op,
-            Op::Begin
-                | Op::End
-                | Op::Split
-                | Op::Restart
-                | Op::Fork
-                | Op::Join
-                | Op::Exit
-                | Op::Value
-        ) {
-            return None;
-        }
-        let at = event.target as usize;
+        let at = event.its_object()?.0 as usize;
         if self.numbers.len() <= at {
             self.numbers.resize(at + 1, Number::default());
         }

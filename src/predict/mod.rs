@@ -39,7 +39,7 @@ pub use predictor::{Predictions, Predictor};
 pub use skeleton::{Sandwich, Skeleton, Unrealised};
 
 use crate::check::{Access, Transaction};
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use crate::trace::{Event, Op, StrandId};
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -318,22 +318,11 @@ fn changes_lock(op: Op) -> bool {
 
 /// The access that an event makes.
 pub fn access(event: Event, position: u64) -> Access {
-    let object = match event.op {
-        Op::Begin
-        | Op::End
-        | Op::Split
-        | Op::Restart
-        | Op::Fork
-        | Op::Join
-        | Op::Exit
-        | Op::Value => None,
-        _ => Some(ObjectId(event.target)),
-    };
     Access {
         position,
         strand: event.strand,
         op: event.op,
-        object,
+        object: event.its_object(),
         site: event.site,
     }
 }

@@ -141,6 +141,17 @@ pub struct Event {
     pub op: Op,
 }
 
+impl Op {
+    /// Whether its target is an object.
+    pub(crate) fn is_on_object(self) -> bool {
+        use Op::*;
+        !matches!(
+            self,
+            Begin | End | Split | Restart | Fork | Join | Exit | Value
+        )
+    }
+}
+
 const _: () = assert!(size_of::<Event>() == 16);
 
 impl Event {
@@ -148,6 +159,11 @@ impl Event {
     #[inline]
     pub fn object(&self) -> ObjectId {
         ObjectId(self.target)
+    }
+
+    /// The object, where the operation is on one.
+    pub(crate) fn its_object(&self) -> Option<ObjectId> {
+        self.op.is_on_object().then(|| self.object())
     }
 
     /// The other strand of a fork or join.

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
-use crate::check::cycle::{self, Hop, object_of};
+use crate::check::cycle::{self, Hop};
 use crate::check::{Access, Edge, Transaction, Violation};
-use crate::trace::{BlockId, Event, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// How many transactions of one strand are remembered by name while an open transaction reaches them.
 const REMEMBERED: usize = 1024;
@@ -141,7 +141,7 @@ impl Reachability {
                 position,
                 strand: event.strand,
                 op: event.op,
-                object: object_of(event.op, event.target),
+                object: event.its_object(),
                 site: event.site,
             };
             let block = (event.op == Op::Begin).then(|| event.block());
@@ -643,7 +643,7 @@ impl Reachability {
             position: mark.position(now),
             strand: self.owners[mark.slot() as usize].strand,
             op,
-            object: object_of(op, object),
+            object: op.is_on_object().then_some(ObjectId(object)),
             site: mark.site(),
         }
     }
