@@ -78,8 +78,8 @@
 //!
 //! An entry `S[a][v]` remembers the edge that made it. The origin of that edge is reached by `a` as well, so a violation walks from
 //! entry to entry back to `a`; it arrives, because the graph has no cycle. Transactions that have ended are
-//! remembered by name while an open one reaches them, up to 1,024 a strand; a report for which an older one is
-//! needed leaves its name out. Positions older than 2^32 events are off by a multiple of that.
+//! remembered by name while an open one reaches them and some object keeps an access of theirs: an edge comes out of nothing else. Those
+//! without one are swept out when there are many. Positions older than 2^32 events are off by a multiple of that.
 //!
 //! After a violation the closing edge is not taken, so all of this stays true, for the graph without the edges that were reported.
 
@@ -336,6 +336,28 @@ impl Exact {
         }
     }
 
+    /// Forgets the transactions that no object keeps an access of.
+    #[cold]
+    #[inline(never)]
+    fn sweep(&mut self) {
+        let variables = self.variables.all().flat_map(|it| [it.current, it.before]);
+        let locks = self.locks.all().flat_map(|it| [it.exclusive, it.shared]);
+        let others = self.signals.all().chain(self.messages.all());
+        let listed = self.lists.lists.iter().flatten();
+        let (mut looked_at, mut named) = (0, Vec::new());
+        for mark in variables
+            .chain(locks)
+            .chain(others.copied())
+            .chain(listed.copied())
+        {
+            looked_at += 1;
+            if mark.is_single() && !mark.is_unary() && !self.graph.is_dead(mark) {
+                named.push((mark.slot(), mark.index()));
+            }
+        }
+        self.graph.forget_all_but(named, looked_at);
+    }
+
     fn retire(&mut self, object: u32) {
         let variable = self.variables.take(object);
         let lock = self.locks.take(object);
@@ -362,6 +384,9 @@ impl Exact {
             Op::End => {
                 let slot = self.graph.slot(event, position);
                 self.graph.end(slot);
+                if self.graph.is_crowded() {
+                    self.sweep();
+                }
                 None
             }
             Op::Acquire => self.acquire(Tag::Acquire, event, position),

@@ -43,6 +43,11 @@ impl<T: Default + Copy> Paged<T> {
         self.get_mut(number).map_or_else(T::default, std::mem::take)
     }
 
+    /// The entries of all pages that were ever touched.
+    pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        self.pages.iter().flatten().flat_map(|page| page.iter())
+    }
+
     /// Makes room for the entry.
     #[cold]
     pub(super) fn add(&mut self, number: u32) {

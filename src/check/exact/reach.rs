@@ -7,8 +7,8 @@ use crate::check::cycle::{self, Hop};
 use crate::check::{Access, Edge, Transaction, Violation};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
-/// How many transactions of one strand are remembered by name while an open transaction reaches them.
-const REMEMBERED: usize = 1024;
+/// So many ended transactions are remembered by name before the first sweep, at least.
+const REMEMBERED: usize = 4096;
 
 /// In `slot_of`: the strand has no slot.
 const NO_SLOT: u32 = u32::MAX;
@@ -104,6 +104,9 @@ impl Step {
 pub(super) struct Reachability {
     slots: Vec<Slot>,
     owners: Vec<Owner>,
+    /// How many transactions the owners remember, and beyond how many those without an access in any object are forgotten.
+    remembered: usize,
+    crowded: usize,
     slot_of: Vec<u32>,
     free: Vec<u32>,
     new_reachers: Vec<u32>,
@@ -330,10 +333,8 @@ impl Reachability {
         let it = &self.slots[slot as usize];
         if !it.reached_by.is_empty() {
             let owner = &mut self.owners[slot as usize];
-            if owner.remembered.len() == REMEMBERED {
-                owner.remembered.pop_front();
-            }
             owner.remembered.push_back((it.node.index(), owner.current));
+            self.remembered += 1;
         }
         let mut reaches = std::mem::take(&mut self.slots[slot as usize].reaches);
         for &other in &reaches {
@@ -352,6 +353,7 @@ impl Reachability {
     /// Nobody reaches the strand in `slot` any more.
     fn be_unreached(&mut self, slot: u32) {
         let owner = &mut self.owners[slot as usize];
+        self.remembered -= owner.remembered.len();
         owner.remembered.clear();
         if !owner.abandoned.is_empty() {
             owner.abandoned.clear();
@@ -360,6 +362,30 @@ impl Reachability {
         if owner.retired {
             self.release(slot);
         }
+    }
+
+    /// Whether it is time to [forget](Self::forget_all_but) transactions that no access names any more.
+    #[inline]
+    pub(super) fn is_crowded(&self) -> bool {
+        self.remembered > self.crowded.max(REMEMBERED)
+    }
+
+    /// Forgets the ended transactions that none of `accesses` is of: the accesses that the objects keep. An edge leaves a strand only by one of
+    /// these, so no other ended transaction will be asked for. The next sweep comes after as many transactions as make up for what this
+    /// one has cost, which is proportional to `looked_at`.
+    pub(super) fn forget_all_but(&mut self, mut accesses: Vec<(u32, u64)>, looked_at: usize) {
+        accesses.sort_unstable();
+        self.remembered = 0;
+        for (slot, owner) in (0..).zip(&mut self.owners) {
+            let from = accesses.partition_point(|&(of, _)| of < slot);
+            let to = accesses.partition_point(|&(of, _)| of <= slot);
+            let named = &accesses[from..to];
+            owner
+                .remembered
+                .retain(|(index, _)| named.binary_search(&(slot, *index)).is_ok());
+            self.remembered += owner.remembered.len();
+        }
+        self.crowded = self.remembered * 2 + looked_at / 4;
     }
 
     /// Whether anything that was abandoned may still be met.

@@ -93,6 +93,37 @@ fn one_transaction_that_stays_open_does_not_make_memory_grow() {
 }
 
 #[test]
+fn a_transaction_is_known_by_its_block_however_many_its_strand_has_had_since() {
+    let (mut engine, mut position) = (Exact::new(), 0);
+    let opening = [
+        event(0, Op::Begin, 1),
+        event(0, Op::Read, 0),
+        event(1, Op::Begin, 2),
+        event(1, Op::Write, 5),
+        event(1, Op::Write, 0),
+        event(1, Op::End, 2),
+    ];
+    assert_eq!(feed(&mut engine, &mut position, &opening), None);
+    for _ in 0..50_000 {
+        let round = [
+            event(1, Op::Begin, 3),
+            event(1, Op::Read, 0),
+            event(1, Op::End, 3),
+        ];
+        assert_eq!(feed(&mut engine, &mut position, &round), None);
+    }
+    assert!(engine.graph.size() < 10_000, "{}", engine.graph.size());
+    let found = engine.step(event(0, Op::Read, 5), position + 1);
+    let of: Vec<_> = found
+        .expect("a cycle")
+        .transactions
+        .iter()
+        .map(|it| (it.strand.0, it.block.map(|block| block.0), it.begin))
+        .collect();
+    assert_eq!(of, [(0, Some(1), Some(1)), (1, Some(2), Some(3))]);
+}
+
+#[test]
 fn a_strand_whose_indices_run_out_goes_on_in_another_slot() {
     let (mut engine, mut position) = (Exact::new(), 0);
     let opening = [
