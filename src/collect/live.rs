@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use super::merge::Definition;
 use crate::record::{Strand, code, names};
 use crate::trace::{
-    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
-    StrandInfo,
+    BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
+    StrandId, StrandInfo,
 };
 
 /// Set in the number of a site that is a block's own place: the rest is the block's code.
@@ -18,6 +18,17 @@ pub(super) struct Live {
     strands: Vec<StrandName>,
     objects: Vec<Option<Definition>>,
     names: HashMap<u32, u32>,
+    former_strands: Former<String>,
+    former_objects: Former<(Definition, Option<u32>)>,
+}
+
+/// When a number gets a new owner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The position of the last event so far.
+    pub(super) position: u64,
+    /// No report will name an event of before: no transaction is open, and no violation is held back.
+    pub(super) is_quiet: bool,
 }
 
 #[derive(Debug)]
@@ -30,13 +41,21 @@ enum StrandName {
 unsafe impl Send for Live {}
 
 impl Live {
-    pub(super) fn add_strand(&mut self, id: u32, strand: NonNull<Strand>) {
+    /// The number is this strand's from now on.
+    pub(super) fn add_strand(&mut self, id: u32, strand: NonNull<Strand>, now: Moment) {
         let at = id as usize;
         if self.strands.len() <= at {
             self.strands
                 .resize_with(at + 1, || StrandName::Gone(String::new()));
         }
-        self.strands[at] = StrandName::Alive(strand);
+        let old = std::mem::replace(&mut self.strands[at], StrandName::Alive(strand));
+        if now.is_quiet {
+            self.former_strands.forget_all();
+        }
+        if let StrandName::Gone(name) = old {
+            let name = (!now.is_quiet).then_some(name);
+            self.former_strands.hand_over(id, now.position, name);
+        }
     }
 
     /// The strand is about to be freed.
@@ -45,15 +64,20 @@ impl Live {
         self.strands[id as usize] = StrandName::Gone(name);
     }
 
-    pub(super) fn add_object(&mut self, id: u32, definition: Definition) {
+    /// The number is this object's from now on.
+    pub(super) fn add_object(&mut self, id: u32, definition: Definition, now: Moment) {
         let at = id as usize;
         if self.objects.len() <= at {
             self.objects.resize((at + 1).next_power_of_two(), None);
         }
-        if self.objects[at].is_some() {
-            self.names.remove(&id);
+        if now.is_quiet {
+            self.former_objects.forget_all();
         }
-        self.objects[at] = Some(definition);
+        if let Some(old) = self.objects[at].replace(definition) {
+            let name = self.names.remove(&id);
+            let old = (!now.is_quiet).then_some((old, name));
+            self.former_objects.hand_over(id, now.position, old);
+        }
     }
 
     pub(super) fn name(&mut self, object: u32, name: u32) {
@@ -83,14 +107,16 @@ impl Names for Live {
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
         let definition = self.objects.get(id.0 as usize).copied().flatten();
-        ObjectInfo {
-            kind: self.kind(id),
-            name: self.names.get(&id.0).map(|&number| names::get(number)),
-            type_name: definition
-                .filter(|definition| definition.type_name != 0)
-                .map(|definition| code::type_name_of(definition.type_name).to_owned()),
-            created: SiteId(definition.map_or(0, |definition| definition.created)),
-        }
+        let name = self.names.get(&id.0).copied();
+        definition.map_or(
+            ObjectInfo {
+                kind: ObjectKind::Variable,
+                name: None,
+                type_name: None,
+                created: SiteId::NONE,
+            },
+            |definition| describe(definition, name),
+        )
     }
 
     #[inline]
@@ -131,5 +157,26 @@ impl Names for Live {
                 site: SiteId(code | PLACE_OF_BLOCK),
             },
         }
+    }
+
+    fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {
+        let owner = self.former_strands.owner(id.0, position);
+        owner.map(|name| StrandInfo { name: name.clone() })
+    }
+
+    fn owner_of_object(&self, id: ObjectId, position: u64) -> Owner<ObjectInfo> {
+        let owner = self.former_objects.owner(id.0, position);
+        owner.map(|&(definition, name)| describe(definition, name))
+    }
+}
+
+/// What a definition says of an object, and the number of the name that it got later.
+fn describe(definition: Definition, name: Option<u32>) -> ObjectInfo {
+    let has_type = definition.type_name != 0;
+    ObjectInfo {
+        kind: definition.kind,
+        name: name.map(names::get),
+        type_name: has_type.then(|| code::type_name_of(definition.type_name).to_owned()),
+        created: SiteId(definition.created),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
-use super::live::Live;
+use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Sink};
 use super::properties::Properties;
@@ -289,6 +289,13 @@ impl Session {
 }
 
 impl Session {
+    fn now(&self) -> Moment {
+        Moment {
+            position: self.counts.events,
+            is_quiet: self.checker.is_quiet(),
+        }
+    }
+
     fn family_of(&self, strand: StrandId) -> u32 {
         self.family_of.get(strand.0 as usize).copied().unwrap_or(0)
     }
@@ -397,7 +404,8 @@ impl Sink for Session {
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {
-        self.live.add_strand(id, strand);
+        let now = self.now();
+        self.live.add_strand(id, strand, now);
         self.family(id, family);
         // SAFETY: a strand lives until its exit was merged.
         if !unsafe { strand.as_ref() }.forked {
@@ -432,7 +440,8 @@ impl Sink for Session {
     }
 
     fn object(&mut self, id: u32, definition: Definition) {
-        self.live.add_object(id, definition);
+        let now = self.now();
+        self.live.add_object(id, definition, now);
     }
 
     fn name(&mut self, object: u32, name: u32) {

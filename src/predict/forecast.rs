@@ -3,7 +3,7 @@
 use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
 use crate::check;
 use crate::report::{Block, Object, Place, StrandNames, words};
-use crate::trace::{Names, ObjectId, StrandId};
+use crate::trace::{Names, ObjectId};
 use serde::Serialize;
 use std::fmt;
 
@@ -136,13 +136,13 @@ impl Forecast {
             .predictions
             .iter()
             .flat_map(|prediction| &prediction.schedule);
-        let strands: Vec<StrandId> = steps
+        // A predictor has renumbered strands so that each number has one owner.
+        let strands = steps
             .map(|step| step.access.strand)
             .chain(waits.map(|wait| wait.held.strand))
-            .chain(runs.map(|run| run.strand))
-            .collect();
+            .chain(runs.map(|run| run.strand));
         let resolve = Resolve {
-            strands: StrandNames::new(&names, strands),
+            strands: StrandNames::new(&names, strands.map(|id| (id, u64::MAX))),
             names: &names,
         };
         let mut violations: Vec<ForecastViolation> = outcome
@@ -208,7 +208,7 @@ impl Forecast {
 
 struct Resolve<'a> {
     names: &'a dyn Names,
-    strands: StrandNames,
+    strands: StrandNames<'a>,
 }
 
 impl Resolve<'_> {
@@ -238,7 +238,7 @@ impl Resolve<'_> {
             op: word(access.op),
             does: words::does(access.op, &label),
             object,
-            strand: self.strands.name(access.strand),
+            strand: self.strands.name(access.strand, u64::MAX),
             block: None,
             place: Place::of(access.site, self.names),
             locks: Vec::new(),
@@ -258,7 +258,7 @@ impl Resolve<'_> {
 
     fn run(&self, run: &Run) -> ForecastRun {
         ForecastRun {
-            strand: self.strands.name(run.strand),
+            strand: self.strands.name(run.strand, u64::MAX),
             to: run.to,
         }
     }

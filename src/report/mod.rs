@@ -52,7 +52,9 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{self, Violation};
-use crate::trace::{Names, ObjectId, ObjectKind, Op, SiteId, SiteInfo, StrandId, Update};
+use crate::trace::{
+    Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Update,
+};
 use pattern::Pattern;
 use window::Slice;
 
@@ -287,7 +289,10 @@ pub struct Object {
 
 impl Object {
     pub(crate) fn of(id: ObjectId, names: &dyn Names) -> Object {
-        let info = names.object(id);
+        Object::from_info(names.object(id), names)
+    }
+
+    fn from_info(info: ObjectInfo, names: &dyn Names) -> Object {
         Object {
             kind: info.kind,
             name: info.name,
@@ -323,34 +328,58 @@ impl Object {
     }
 }
 
-/// The names of a report's strands, no two of them alike: many threads have no name, and others share one.
-pub(crate) struct StrandNames(HashMap<StrandId, String>);
+/// The names of a report's strands, no two of them alike: many threads have no name, others share one, and numbers have had several owners.
+pub(crate) struct StrandNames<'a> {
+    names: &'a dyn Names,
+    /// By number and, for a former owner, the last event that can be its.
+    unique: HashMap<(StrandId, Option<u64>), String>,
+}
 
-impl StrandNames {
-    pub(crate) fn new(names: &dyn Names, mut strands: Vec<StrandId>) -> StrandNames {
-        strands.sort_unstable();
-        strands.dedup();
+impl<'a> StrandNames<'a> {
+    /// Names the strands that had these numbers at these events.
+    pub(crate) fn new(
+        names: &'a dyn Names,
+        events: impl IntoIterator<Item = (StrandId, u64)>,
+    ) -> StrandNames<'a> {
+        let mut unique = HashMap::new();
+        for (id, position) in events {
+            match names.owner_of_strand(id, position) {
+                Owner::Present => unique
+                    .entry((id, None))
+                    .or_insert_with(|| names.strand(id).name),
+                Owner::Former { until, info } => {
+                    unique.entry((id, Some(until))).or_insert(info.name)
+                }
+                Owner::Forgotten => unique.entry((id, Some(0))).or_default(),
+            };
+        }
         let mut owners: HashMap<String, usize> = HashMap::new();
-        let named: Vec<(StrandId, String)> = strands
-            .into_iter()
-            .map(|id| (id, names.strand(id).name))
-            .collect();
-        named
-            .iter()
-            .for_each(|(_, name)| *owners.entry(name.clone()).or_default() += 1);
-        let unique = |(id, name): (StrandId, String)| match owners.get(&name) {
-            _ if name.is_empty() => (id, format!("#{}", id.0)),
-            Some(2..) => (id, format!("{name} #{}", id.0)),
-            _ => (id, name),
-        };
-        StrandNames(named.into_iter().map(unique).collect())
+        for name in unique.values() {
+            *owners.entry(name.clone()).or_default() += 1;
+        }
+        for ((id, until), name) in &mut unique {
+            if name.is_empty() || owners[name] > 1 {
+                let space = if name.is_empty() { "" } else { " " };
+                *name += &format!("{space}#{}", id.0);
+                match until {
+                    None => {}
+                    Some(0) => *name += " (an earlier one)",
+                    Some(until) => *name += &format!(" (until event {until})"),
+                }
+            }
+        }
+        StrandNames { names, unique }
     }
 
-    pub(crate) fn name(&self, id: StrandId) -> String {
-        self.0
-            .get(&id)
-            .cloned()
-            .unwrap_or_else(|| format!("#{}", id.0))
+    /// The strand that had the number at the event.
+    pub(crate) fn name(&self, id: StrandId, position: u64) -> String {
+        let until = match self.names.owner_of_strand(id, position) {
+            Owner::Present => None,
+            Owner::Former { until, .. } => Some(until),
+            Owner::Forgotten => Some(0),
+        };
+        let name = self.unique.get(&(id, until)).cloned();
+        name.unwrap_or_else(|| format!("#{}", id.0))
     }
 }
 
@@ -376,19 +405,26 @@ pub struct Extras<'a> {
 impl Report {
     /// Resolves a violation. Reads no file; the names are asked for what the violation and the window mention.
     pub fn new(violation: &Violation, names: &dyn Names, extras: &Extras<'_>) -> Report {
-        let edges = violation
-            .edges
-            .iter()
-            .flat_map(|edge| [edge.from.strand, edge.to.strand]);
-        let mut strands: Vec<StrandId> = violation
+        let accesses = violation.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+        // An event of each transaction.
+        let events: Vec<u64> = violation
             .transactions
             .iter()
-            .map(|transaction| transaction.strand)
-            .chain(edges)
+            .enumerate()
+            .map(|(i, transaction)| {
+                let leaves = violation.edges.get(i).map(|edge| edge.from.position);
+                transaction.begin.or(leaves).unwrap_or(violation.event)
+            })
             .collect();
+        let transactions = violation.transactions.iter().zip(&events);
         let survey = extras.window.map(window::Window::survey);
-        strands.extend(survey.iter().flat_map(|survey| &survey.strands));
-        let strands = StrandNames::new(names, strands);
+        let strands = StrandNames::new(
+            names,
+            accesses
+                .map(|access| (access.strand, access.position))
+                .chain(transactions.map(|(transaction, event)| (transaction.strand, *event)))
+                .chain(survey.iter().flat_map(|survey| survey.strands.clone())),
+        );
         let transactions: Vec<Transaction> = violation
             .transactions
             .iter()
@@ -401,7 +437,7 @@ impl Report {
                         place: Place::of(block.site, names),
                     }
                 }),
-                strand: strands.name(transaction.strand),
+                strand: strands.name(transaction.strand, events[i]),
                 begin: transaction.begin,
                 place: Place::of(transaction.site, names),
                 panicked: extras.panicked.contains(&i),
@@ -440,21 +476,27 @@ impl Report {
             .collect();
 
         let mut objects: Vec<Object> = Vec::new();
-        let mut indices: HashMap<(ObjectId, bool), usize> = HashMap::new();
+        // By number and, for a former owner, the last event that can be its; 0 where it is not known.
+        let mut indices: HashMap<(ObjectId, Option<u64>), usize> = HashMap::new();
         let accesses = found
             .iter()
             .enumerate()
             .map(|(i, (access, transaction))| {
                 let object = access.object.map(|id| {
-                    let gone = survey
-                        .as_ref()
-                        .is_some_and(|survey| survey.was_recycled(id, access.position));
-                    *indices.entry((id, gone)).or_insert_with(|| {
-                        objects.push(if gone {
-                            Object::gone(window::kind_of(access.op))
-                        } else {
-                            Object::of(id, names)
-                        });
+                    let was_recycled = || {
+                        survey
+                            .as_ref()
+                            .is_some_and(|survey| survey.was_recycled(id, access.position))
+                    };
+                    let (until, object) = match names.owner_of_object(id, access.position) {
+                        Owner::Former { until, info } => {
+                            (Some(until), Object::from_info(info, names))
+                        }
+                        Owner::Present if !was_recycled() => (None, Object::of(id, names)),
+                        _ => (Some(0), Object::gone(window::kind_of(access.op))),
+                    };
+                    *indices.entry((id, until)).or_insert_with(|| {
+                        objects.push(object);
                         objects.len() - 1
                     })
                 });
@@ -466,7 +508,7 @@ impl Report {
                     number: i + 1,
                     position: access.position,
                     transaction: *transaction,
-                    strand: strands.name(access.strand),
+                    strand: strands.name(access.strand, access.position),
                     op: access.op,
                     object,
                     place: Place::of(access.site, names),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Object, Place, StrandNames};
-use crate::trace::{BlockId, Event, Names, ObjectId, ObjectKind, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Names, ObjectId, ObjectKind, Op, Owner, SiteId, StrandId};
 
 /// The window's default bound.
 pub const DEFAULT_BYTES: usize = 64 << 20;
@@ -207,15 +207,19 @@ impl Window {
         };
         let mut seen: Vec<bool> = Vec::new();
         let mut bounded: HashSet<StrandId> = HashSet::new();
-        let mut see = |id: StrandId| {
+        let mut strands = Vec::new();
+        let mut see = |id: StrandId, position: u64, is_new: bool| {
             let at = id.0 as usize;
             if seen.len() <= at {
                 seen.resize(at + 1, false);
             }
-            seen[at] = true;
+            if is_new || !seen[at] {
+                seen[at] = true;
+                strands.push((id, position));
+            }
         };
         for Entry { event, position } in &self.entries {
-            see(event.strand);
+            see(event.strand, *position, false);
             match event.op {
                 Op::Begin => drop(bounded.insert(event.strand)),
                 // It has an end, and no begin before it.
@@ -228,22 +232,18 @@ impl Window {
                     .or_default()
                     .push(*position),
                 Op::Fork => {
-                    see(event.other());
+                    see(event.other(), *position, true);
                     survey
                         .forked
                         .entry(event.other())
                         .or_default()
                         .push(*position);
                 }
-                Op::Join => see(event.other()),
+                Op::Join => see(event.other(), *position, false),
                 _ => {}
             }
         }
-        survey.strands = (0..)
-            .zip(seen)
-            .filter(|(_, seen)| *seen)
-            .map(|(id, _)| StrandId(id))
-            .collect();
+        survey.strands = strands;
         survey
     }
 
@@ -252,7 +252,7 @@ impl Window {
         &self,
         survey: &Survey<'_>,
         names: &dyn Names,
-        strand_names: &StrandNames,
+        strand_names: &StrandNames<'_>,
         around: &[u64],
         limit: usize,
     ) -> Slice {
@@ -370,8 +370,8 @@ impl Window {
 /// What a look at every event of a window gives.
 pub(super) struct Survey<'a> {
     window: &'a Window,
-    /// The strands of the events, and those they fork and join.
-    pub(super) strands: Vec<StrandId>,
+    /// The strands of the events, and those they fork and join: each with an event of its owner.
+    pub(super) strands: Vec<(StrandId, u64)>,
     /// The transactions that are open before the first event, with their blocks and begins (0 where not known).
     open: BTreeMap<StrandId, (BlockId, u64)>,
     /// By number, the positions at which an object retired or a strand was forked, that is, at which owners change.
@@ -396,7 +396,7 @@ impl Survey<'_> {
     pub(super) fn slice(
         &self,
         names: &dyn Names,
-        strand_names: &StrandNames,
+        strand_names: &StrandNames<'_>,
         around: &[u64],
         limit: usize,
     ) -> Slice {
@@ -567,11 +567,11 @@ impl<K: std::hash::Hash + Eq, V> Table<K, V> {
     }
 }
 
-/// Resolves numbers as they were meant at an event's position. Names are known only for a number's present owner; its
+/// Resolves numbers as they were meant at an event's position. Where the names know only a number's present owner, its
 /// earlier owners in the window are told apart, and nameless.
 struct Resolver<'a> {
     names: &'a dyn Names,
-    strand_names: &'a StrandNames,
+    strand_names: &'a StrandNames<'a>,
     survey: &'a Survey<'a>,
     /// The last position at which the number is used.
     used: HashMap<ObjectId, u64>,
@@ -585,7 +585,7 @@ impl<'a> Resolver<'a> {
     fn new(
         survey: &'a Survey<'a>,
         names: &'a dyn Names,
-        strand_names: &'a StrandNames,
+        strand_names: &'a StrandNames<'a>,
         kept: &[std::ops::Range<usize>],
     ) -> Self {
         let mut used = HashMap::new();
@@ -622,8 +622,11 @@ impl<'a> Resolver<'a> {
         let names = self.names;
         self.objects.get((id, later), || match event.op {
             Op::Send | Op::Recv => Object::gone(ObjectKind::Message),
-            op if recycled => Object::gone(kind_of(op)),
-            _ => Object::of(id, names),
+            op => match names.owner_of_object(id, position) {
+                Owner::Former { info, .. } => Object::from_info(info, names),
+                Owner::Present if !recycled => Object::of(id, names),
+                _ => Object::gone(kind_of(op)),
+            },
         })
     }
 
@@ -631,12 +634,12 @@ impl<'a> Resolver<'a> {
         // The fork itself already means the new owner.
         let forked = self.survey.forked.get(&id).map_or(&[][..], Vec::as_slice);
         let later = forked.len() - forked.partition_point(|forked| *forked <= position);
-        let name = self.strand_names.name(id);
+        let (names, strand_names) = (self.names, self.strand_names);
         self.strands.get((id, later), || {
-            if later == 0 {
-                name
-            } else {
-                format!("{name}, an earlier owner of the number")
+            let name = strand_names.name(id, position);
+            match names.owner_of_strand(id, position) {
+                Owner::Present if later > 0 => format!("{name}, an earlier owner of the number"),
+                _ => name,
             }
         })
     }

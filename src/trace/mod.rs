@@ -7,6 +7,7 @@
 
 pub mod aero;
 mod error;
+mod former;
 mod intern;
 pub mod rapid;
 mod source;
@@ -15,6 +16,8 @@ mod wellformed;
 
 pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
+pub(crate) use former::Former;
+pub use former::Owner;
 pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
 use tables::Description;
@@ -281,4 +284,16 @@ pub trait Names {
     fn site(&self, id: SiteId) -> Option<SiteInfo>;
     /// A block that has occurred.
     fn block(&self, id: BlockId) -> BlockInfo;
+
+    /// Whose a strand's number was at an earlier event. By default numbers have one owner.
+    fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {
+        let _ = (id, position);
+        Owner::Present
+    }
+
+    /// Whose an object's number was at an earlier event. By default numbers have one owner.
+    fn owner_of_object(&self, id: ObjectId, position: u64) -> Owner<ObjectInfo> {
+        let _ = (id, position);
+        Owner::Present
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::intern::{Interner, Key, Name};
 use super::{
-    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
-    StrandInfo,
+    BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
+    StrandId, StrandInfo,
 };
 
 /// Site codes with this bit are labels that were interned; the others are numbers or defined places.
@@ -57,6 +57,8 @@ pub struct Tables {
     labels: Vec<Name>,
     blocks: Vec<Block>,
     numbered: bool,
+    former_strands: Former<StrandInfo>,
+    former_objects: Former<ObjectInfo>,
 }
 
 impl Tables {
@@ -80,6 +82,18 @@ impl Tables {
 
     pub(crate) fn name_strand(&mut self, id: StrandId, name: &[u8]) {
         *entry(&mut self.strands, id.0) = Some(Name::new(name));
+    }
+
+    /// The strand's number has a new owner after the event at `position`, which is to be named.
+    pub(crate) fn hand_over_strand(&mut self, id: StrandId, position: u64) {
+        let info = self.strand(id);
+        self.former_strands.hand_over(id.0, position, Some(info));
+    }
+
+    /// The object's number has a new owner after the event at `position`, which is to be described.
+    pub(crate) fn hand_over_object(&mut self, id: ObjectId, position: u64) {
+        let info = self.object(id);
+        self.former_objects.hand_over(id.0, position, Some(info));
     }
 
     /// Whether the strand was defined by this name.
@@ -345,5 +359,13 @@ impl Names for Tables {
                 site: SiteId::NONE,
             },
         }
+    }
+
+    fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {
+        self.former_strands.owner(id.0, position).map(Clone::clone)
+    }
+
+    fn owner_of_object(&self, id: ObjectId, position: u64) -> Owner<ObjectInfo> {
+        self.former_objects.owner(id.0, position).map(Clone::clone)
     }
 }

@@ -21,12 +21,12 @@
 //! |---|---|
 //! | 0 to 30 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
 //! | 62 | an event in two words: its operation (6 bits) and its strand (the high 32 bits), then target and site (32 bits each) |
-//! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
+//! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), whether the number's owner is the same as before (bit 12), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
 //!
 //! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is known, or of the first that is not,
 //! and an event uses known numbers only. So no file, however damaged, makes a reader reserve more than the file is long.
-//! Site 0 is no site and is known from the start. A strand's or object's definition may come again: the number has got a new owner, or its
-//! owner a name. Bodies:
+//! Site 0 is no site and is known from the start. A strand's or object's definition may come again: the number has got a new owner or, where
+//! bit 12 says so, its owner a name. Bodies:
 //!
 //! | defined | body |
 //! |---|---|
@@ -73,6 +73,9 @@ const DEFINE_OBJECT: u64 = 1;
 const DEFINE_SOURCE: u64 = 2;
 const DEFINE_LABEL: u64 = 3;
 const DEFINE_BLOCK: u64 = 4;
+
+/// Set in a definition of a number that its owner keeps.
+const SAME_OWNER: u64 = 1 << 12;
 
 /// The length of a name that is not there.
 const NO_NAME: u16 = u16::MAX;

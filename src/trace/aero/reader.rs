@@ -276,7 +276,7 @@ impl<R: Read> AeroReader<R> {
                     self.next += 2;
                 }
                 super::DEFINITION => {
-                    if !self.define(words, !batch.is_empty())? {
+                    if !self.define(words, batch.len())? {
                         break;
                     }
                 }
@@ -366,8 +366,8 @@ impl<R: Read> AeroReader<R> {
         }
     }
 
-    /// Takes the definition at `next`; false where the batch has to end before it.
-    fn define(&mut self, words: &[[u8; 8]], pending: bool) -> Result<bool, Wrong> {
+    /// Takes the definition at `next`, after so many events of the batch; false where the batch has to end before it.
+    fn define(&mut self, words: &[[u8; 8]], pending: usize) -> Result<bool, Wrong> {
         let at = self.next;
         let head = u64::from_le_bytes(words[at]);
         let (what, kind, length) = (
@@ -415,13 +415,19 @@ impl<R: Read> AeroReader<R> {
             return Err(Wrong::new(at, expected, number.to_string()));
         }
         let new = number == known;
+        let hands_over = !new && head & super::SAME_OWNER == 0;
+        let position = self.events + pending as u64;
         match what {
             super::DEFINE_STRAND => {
                 let (id, name) = (StrandId(number), name_in(at, body)?);
-                if new || !self.tables.is_strand(id, name) {
-                    if !new && pending {
-                        return Ok(false);
-                    }
+                let renames = new || !self.tables.is_strand(id, name);
+                if renames && !new && pending > 0 {
+                    return Ok(false);
+                }
+                if hands_over {
+                    self.tables.hand_over_strand(id, position);
+                }
+                if renames {
                     self.tables.name_strand(id, name);
                 }
             }
@@ -452,10 +458,14 @@ impl<R: Read> AeroReader<R> {
                     created,
                 };
                 let id = ObjectId(number);
-                if new || !self.tables.is_object(id, &info) {
-                    if !new && pending {
-                        return Ok(false);
-                    }
+                let differs = new || !self.tables.is_object(id, &info);
+                if differs && !new && pending > 0 {
+                    return Ok(false);
+                }
+                if hands_over {
+                    self.tables.hand_over_object(id, position);
+                }
+                if differs {
                     self.tables.describe_object(id, &info);
                 }
             }

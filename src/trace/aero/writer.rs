@@ -75,12 +75,17 @@ impl<W: Write> AeroWriter<W> {
 
     /// Names a strand; or names it anew.
     pub fn define_strand(&mut self, id: StrandId, info: &StrandInfo) -> io::Result<()> {
+        self.write_strand(id, info, super::SAME_OWNER)
+    }
+
+    fn write_strand(&mut self, id: StrandId, info: &StrandInfo, owner: u64) -> io::Result<()> {
         let number = self.strands.get(id.0).unwrap_or_else(|| {
             self.strands.set(id.0, self.next_strand);
             self.next_strand += 1;
             self.next_strand - 1
         });
-        self.definition(super::DEFINE_STRAND, 0, number, &[cut(&info.name)])
+        let what = super::DEFINE_STRAND << 6 | owner;
+        self.definition(what, number, &[cut(&info.name)])
     }
 
     /// The strand is gone without a join (a detached thread); its number may be given to another.
@@ -90,7 +95,9 @@ impl<W: Write> AeroWriter<W> {
 
     /// Describes an object; or describes it anew.
     pub fn define_object(&mut self, id: ObjectId, info: &ObjectInfo) -> io::Result<()> {
-        let number = self.objects.get(id.0).unwrap_or_else(|| {
+        let known = self.objects.get(id.0);
+        let owner = known.map_or(0, |_| super::SAME_OWNER);
+        let number = known.unwrap_or_else(|| {
             let number = self.free_objects.pop().unwrap_or(self.next_object);
             self.next_object = self.next_object.max(number + 1);
             self.objects.set(id.0, number);
@@ -113,7 +120,8 @@ impl<W: Write> AeroWriter<W> {
             name.unwrap_or_default(),
             type_name.unwrap_or_default(),
         ];
-        self.definition(super::DEFINE_OBJECT, kind, number, &body)
+        let what = super::DEFINE_OBJECT << 6 | kind << 9 | owner;
+        self.definition(what, number, &body)
     }
 
     /// Describes an object anew that the file knows already: it has got a name.
@@ -133,10 +141,10 @@ impl<W: Write> AeroWriter<W> {
         match info {
             SiteInfo::Source { file, line, column } => {
                 let body = [&line.to_le_bytes()[..], &column.to_le_bytes(), cut(file)];
-                self.definition(super::DEFINE_SOURCE, 0, number, &body)
+                self.definition(super::DEFINE_SOURCE << 6, number, &body)
             }
             SiteInfo::Label(label) => {
-                self.definition(super::DEFINE_LABEL, 0, number, &[cut(label)])
+                self.definition(super::DEFINE_LABEL << 6, number, &[cut(label)])
             }
         }
     }
@@ -149,7 +157,7 @@ impl<W: Write> AeroWriter<W> {
         let site = self.sites.get(info.site.0).unwrap_or(0);
         let number = self.blocks.add(id.0);
         let body = [&site.to_le_bytes()[..], &[0; 4], cut(&info.name)];
-        self.definition(super::DEFINE_BLOCK, 0, number, &body)
+        self.definition(super::DEFINE_BLOCK << 6, number, &body)
     }
 
     /// Writes an event. Numbers that are not defined have no name; a site that is not defined is none.
@@ -226,7 +234,7 @@ impl<W: Write> AeroWriter<W> {
 
     #[cold]
     fn strand_from(&mut self, id: StrandId, names: &dyn Names) -> io::Result<u32> {
-        self.define_strand(id, &names.strand(id))?;
+        self.write_strand(id, &names.strand(id), 0)?;
         Ok(self.strands.get(id.0).unwrap_or(0))
     }
 
@@ -254,13 +262,10 @@ impl<W: Write> AeroWriter<W> {
         Ok(self.sites.get(id.0).unwrap_or(0))
     }
 
-    fn definition(&mut self, what: u64, kind: u64, number: u32, body: &[&[u8]]) -> io::Result<()> {
+    /// Writes a definition; `what` is the low half of its head without the length.
+    fn definition(&mut self, what: u64, number: u32, body: &[&[u8]]) -> io::Result<()> {
         let length = body.iter().map(|part| part.len()).sum::<usize>();
-        let head = super::DEFINITION
-            | what << 6
-            | kind << 9
-            | (length as u64) << 16
-            | u64::from(number) << 32;
+        let head = super::DEFINITION | what | (length as u64) << 16 | u64::from(number) << 32;
         self.payload.extend_from_slice(&head.to_le_bytes());
         for part in body {
             self.payload.extend_from_slice(part);
