@@ -94,11 +94,12 @@ pub(crate) fn block_of(code: u32) -> &'static Block {
 /// A function that names a type, such as `std::any::type_name::<T>`.
 pub(crate) type TypeName = fn() -> &'static str;
 
-/// The code of a function that names a type.
+/// The code of a function that names a type; 0 is no function's.
 pub(crate) fn type_name(name: TypeName) -> u32 {
     let offset = (name as usize)
         .wrapping_sub(&raw const BASE as usize)
         .wrapping_add(1 << 30);
+    // No function is exactly 1 GiB away, so 0 stays free.
     if offset < 1 << 31 {
         offset as u32
     } else {

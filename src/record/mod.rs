@@ -32,13 +32,14 @@ pub(crate) use self::chunk::{Chunk, Published, Record, What};
 use self::chunk::{GUARDS_MOVE, READ, SHARED, STEP, WRITE};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
+use self::object::{Identity, Number};
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::once::{OnceCore, publish};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
-use self::strand::{NOBODYS_EPOCH, Nobody, SEEN, Seen};
+use self::strand::{NOBODYS_EPOCH, Nobody, Seen};
 use crate::collect;
 use crate::mark::Block;
 
@@ -330,26 +331,31 @@ impl Pen {
     /// The object's number; draws it at the first use.
     #[inline(always)]
     fn identify<O: Order>(self, object: &Object<O>) -> u32 {
-        let id = object.id.load(Ordering::Relaxed);
+        let id = object.id.number();
         if id != 0 { id } else { self.define(object) }
+    }
+
+    /// The object's identity; draws its number at the first use.
+    #[inline(always)]
+    fn identify_atomic(self, object: &Object<Clock>) -> Identity {
+        let identity = object.id.identity();
+        if identity.is_drawn() {
+            return identity;
+        }
+        self.define(object);
+        object.id.identity()
     }
 
     #[cold]
     #[inline(never)]
     extern "C" fn define<O: Order>(self, object: &Object<O>) -> u32 {
         let id = self.0.ids.draw();
-        match object
-            .id
-            .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed)
-        {
-            Ok(_) => {
-                // What was seen of the number's former owner.
-                self.0.seen[id as usize % SEEN].set(None);
-                let type_name = code::type_name(object.type_name);
-                let created = code::site(object.created);
-                let define = Record::new(What::Define, id, type_name, created);
+        match object.id.claim(id, self.0.ids.generation()) {
+            Ok(()) => {
+                let type_name = object.type_name.map_or(0, code::type_name);
+                let define = Record::new(What::Define, id, type_name, object.created_code());
                 self.flush_held();
-                self.0.define(define.with(object.kind as u32));
+                self.0.define(define.with(object.kind() as u32));
                 id
             }
             Err(other) => {
@@ -395,7 +401,7 @@ impl Pen {
     #[inline(always)]
     fn hold_back(self, acquire: Record) {
         if self.0.state.get().hinders() {
-            self.hold_back_otherwise(acquire);
+            self.hold_back_slow(acquire);
         } else {
             self.0.hold_back(acquire);
         }
@@ -403,10 +409,10 @@ impl Pen {
 
     /// Records an acquire while another one is held back, or where the block or the stack is due.
     #[inline(never)]
-    extern "C" fn hold_back_otherwise(self, acquire: Record) {
+    extern "C" fn hold_back_slow(self, acquire: Record) {
         let state = self.0.state.get();
-        if state.only_holds() {
-            return self.0.hold_back_too(acquire);
+        if state.only_holds() && state.in_block() {
+            return self.0.hold_back_above(acquire);
         }
         if state.wants_stacks() {
             self.prepare(What::Acquire);
@@ -536,7 +542,7 @@ impl Pen {
         value: Option<impl FnOnce() -> i128>,
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
-        let id = self.identify(object);
+        let id = self.identify_atomic(object);
         let turn = object.order.enter();
         let (result, attempt) = operate();
         let what = match attempt {
@@ -550,7 +556,7 @@ impl Pen {
         };
         match value {
             Some(value) if what != What::Read && turn.is_watched() => {
-                self.settle_named(id, turn, what, site, value());
+                self.settle_named(id, turn, what, code::site(site), value());
             }
             _ => self.settle(id, turn, what, site),
         }
@@ -565,20 +571,13 @@ impl Pen {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn settle_named(
-        self,
-        id: u32,
-        turn: Turn<'_>,
-        what: What,
-        site: &'static Location<'static>,
-        value: i128,
-    ) {
+    fn settle_named(self, id: Identity, turn: Turn<'_>, what: What, site: u32, value: i128) {
         self.settle_watched(id, turn, what, site, value);
         if i64::try_from(value).is_ok() || std::thread::panicking() {
             return;
         }
         let family = self.0.family.get();
-        let name = untracked(|| collect::speaks_of(family, || names::of(id)));
+        let name = untracked(|| collect::speaks_of(family, || names::of(id.number())));
         if let Some(name) = name {
             value::refuse(&name, value);
         }
@@ -588,15 +587,20 @@ impl Pen {
     #[inline(always)]
     pub(crate) fn see_anew(self, object: &Object<Clock>) {
         if self.0.thorough.get() && self.in_block() {
-            let id = object.id.load(Ordering::Relaxed);
-            self.0.seen[id as usize % SEEN].set(None);
+            self.0.seen(object.id.number()).set(None);
         }
     }
 
     /// Records what was done in a turn, unless it says nothing new.
     #[inline]
-    fn settle(self, id: u32, mut turn: Turn<'_>, what: What, site: &'static Location<'static>) {
-        let slot = &self.0.seen[id as usize % SEEN];
+    fn settle(
+        self,
+        id: Identity,
+        mut turn: Turn<'_>,
+        what: What,
+        site: &'static Location<'static>,
+    ) {
+        let slot = self.0.seen(id.number());
         let epoch = self.epoch();
         if let Some(seen) = slot.get()
             && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
@@ -611,7 +615,7 @@ impl Pen {
         }
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
-        self.push(what, id, ticket, code::site(site));
+        self.push(what, id.number(), ticket, code::site(site));
         slot.set(Some(Seen {
             object: id,
             what,
@@ -627,7 +631,7 @@ impl Pen {
         site: &'static Location<'static>,
         moment: Moment,
     ) -> bool {
-        let id = self.identify(object);
+        let id = self.identify_atomic(object);
         let turn = object.order.enter();
         let same = turn.moment().version() == moment.version();
         if same {
@@ -644,8 +648,8 @@ impl Pen {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
-        let id = self.identify(object);
-        if let Some(seen) = self.0.seen[id as usize % SEEN].get()
+        let id = self.identify_atomic(object);
+        if let Some(seen) = self.0.seen(id.number()).get()
             && (seen.object, seen.epoch) == (id, self.epoch())
             && covers(seen.what, What::Read)
         {
@@ -664,34 +668,27 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, What, i128),
     ) -> R {
-        let id = self.identify(object);
+        let id = self.identify_atomic(object);
         let turn = object.order.enter();
         let (result, what, value) = operate();
         match what {
             What::Read => self.settle(id, turn, what, site),
-            _ => self.settle_watched(id, turn, what, site, value),
+            _ => self.settle_watched(id, turn, what, code::site(site), value),
         }
         result
     }
 
     /// Properties know the object from here on, and the value that it has, which is returned.
     pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
-        let id = self.identify(object);
+        let id = self.identify_atomic(object);
         let turn = object.order.enter();
         let value = value();
-        self.settle_watched(id, turn, What::Born, object.created, value);
+        self.settle_watched(id, turn, What::Born, object.created_code(), value);
         value
     }
 
     /// Records what has left this value behind in a turn. Unlike those of other atomics, no change is left out: each value counts.
-    fn settle_watched(
-        self,
-        id: u32,
-        mut turn: Turn<'_>,
-        what: What,
-        site: &'static Location<'static>,
-        value: i128,
-    ) {
+    fn settle_watched(self, id: Identity, mut turn: Turn<'_>, what: What, site: u32, value: i128) {
         let (ticket, moment) = turn.draw(true);
         turn.watch();
         // In the turn, so that it agrees with the variable's own order.
@@ -702,9 +699,9 @@ impl Pen {
             let high = (value as u64 >> 32) as u32;
             self.push(What::Value, value as u32, high, 0);
         }
-        self.push(what, id, ticket, code::site(site));
+        self.push(what, id.number(), ticket, site);
         self.push(What::Written, 0, 0, 0);
-        self.0.seen[id as usize % SEEN].set(Some(Seen {
+        self.0.seen(id.number()).set(Some(Seen {
             object: id,
             what,
             moment,
@@ -870,11 +867,11 @@ impl Pen {
         value: impl FnOnce() -> i128,
     ) {
         self.name(object, name);
-        let id = self.identify(object);
-        untracked(|| names::give(id, name));
+        let id = self.identify_atomic(object);
+        untracked(|| names::give(id.number(), name));
         let turn = object.order.enter();
         let value = value();
-        self.settle_named(id, turn, What::Born, object.created, value);
+        self.settle_named(id, turn, What::Born, object.created_code(), value);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a tracked thing carries: its identity, its tickets, and where it came from.
 
 use std::panic::Location;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::chunk::GUARDS_MOVE;
 use super::clock::Clock;
-use super::code::TypeName;
+use super::code::{self, TypeName};
 use super::quiet_pen;
 use crate::trace::ObjectKind;
 
@@ -52,8 +52,84 @@ impl Tickets {
     }
 }
 
+/// Where an object has its number, which is 0 until the first use.
+pub(crate) trait Number {
+    const NONE: Self;
+
+    fn number(&self) -> u32;
+
+    /// Gives the object its number, and what tells it from the number's other owners; fails with the number that it has.
+    fn claim(&self, number: u32, generation: u32) -> Result<(), u32>;
+}
+
+impl Number for AtomicU32 {
+    const NONE: Self = AtomicU32::new(0);
+
+    #[inline(always)]
+    fn number(&self) -> u32 {
+        self.load(Ordering::Relaxed)
+    }
+
+    fn claim(&self, number: u32, _: u32) -> Result<(), u32> {
+        self.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed)
+            .map(drop)
+    }
+}
+
+/// A number and its generation, for objects that strands remember: a number that came back may be another object's, which may even be at
+/// the same version of its value. The generation is in the upper half.
+#[derive(Debug)]
+pub(crate) struct Generational(AtomicU64);
+
+/// An object among all that there ever were. (A number would have to be recycled 2^32 times within one transaction to be mistaken.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity(u64);
+
+impl Identity {
+    /// 0 before the first use.
+    #[inline(always)]
+    pub(super) fn number(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    pub(super) fn is_drawn(self) -> bool {
+        self.number() != 0
+    }
+}
+
+impl Generational {
+    #[inline(always)]
+    pub(super) fn identity(&self) -> Identity {
+        Identity(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Number for Generational {
+    const NONE: Self = Generational(AtomicU64::new(0));
+
+    #[inline(always)]
+    fn number(&self) -> u32 {
+        self.identity().number()
+    }
+
+    fn claim(&self, number: u32, generation: u32) -> Result<(), u32> {
+        let identity = u64::from(generation) << 32 | u64::from(number);
+        self.0
+            .compare_exchange(0, identity, Ordering::Relaxed, Ordering::Relaxed)
+            .map(drop)
+            .map_err(|other| Identity(other).number())
+    }
+}
+
 /// What gives an object's records their order.
 pub(crate) trait Order {
+    /// Where the object has its number.
+    type Number: Number;
+
+    /// What an object is that nobody made by a function of ours: its memory was zero.
+    const ANONYMOUS: ObjectKind;
+
     /// The ticket of the object's last record, its retirement.
     fn last(&self) -> u32;
 
@@ -64,12 +140,18 @@ pub(crate) trait Order {
 }
 
 impl Order for Tickets {
+    type Number = AtomicU32;
+    const ANONYMOUS: ObjectKind = ObjectKind::Lock;
+
     fn last(&self) -> u32 {
         self.draw()
     }
 }
 
 impl Order for Clock {
+    type Number = Generational;
+    const ANONYMOUS: ObjectKind = ObjectKind::Variable;
+
     fn last(&self) -> u32 {
         self.enter().draw(true).0
     }
@@ -80,14 +162,34 @@ impl Order for Clock {
 }
 
 /// The identity of a tracked thing. The number is drawn at the first use, so that statics can be made at compile time.
+///
+/// Memory that is all zero is a valid object, which has neither a type's name nor a place where it was made: std promises as much of its atomics, and programs
+/// rely on it.
 #[derive(Debug)]
 pub(crate) struct Object<O: Order = Tickets> {
     /// 0 until the first use.
-    pub(super) id: AtomicU32,
-    pub(super) kind: ObjectKind,
-    pub(super) created: &'static Location<'static>,
-    pub(super) type_name: TypeName,
+    pub(super) id: O::Number,
+    kind: ObjectKind,
+    created: Option<&'static Location<'static>>,
+    pub(super) type_name: Option<TypeName>,
     pub(super) order: O,
+}
+
+const _: () = assert!(ObjectKind::Variable as u8 == 0);
+
+impl<O: Order> Object<O> {
+    /// What it is.
+    pub(super) fn kind(&self) -> ObjectKind {
+        match self.created {
+            Some(_) => self.kind,
+            None => O::ANONYMOUS,
+        }
+    }
+
+    /// The code of where it was made; 0 where nobody knows.
+    pub(super) fn created_code(&self) -> u32 {
+        self.created.map_or(0, code::site)
+    }
 }
 
 impl Object<Tickets> {
@@ -96,10 +198,10 @@ impl Object<Tickets> {
     pub(crate) const fn new(kind: ObjectKind, type_name: TypeName) -> Self {
         let order = Tickets::new();
         Self {
-            id: AtomicU32::new(0),
+            id: Number::NONE,
             kind,
-            created: Location::caller(),
-            type_name,
+            created: Some(Location::caller()),
+            type_name: Some(type_name),
             order,
         }
     }
@@ -120,8 +222,8 @@ impl Object<Tickets> {
         } else {
             ObjectKind::Lock
         };
-        self.type_name = type_name;
-        self.created = Location::caller();
+        self.type_name = Some(type_name);
+        self.created = Some(Location::caller());
     }
 }
 
@@ -136,10 +238,10 @@ impl Object<Clock> {
     #[track_caller]
     pub(crate) const fn clocked(kind: ObjectKind, type_name: TypeName) -> Self {
         Self {
-            id: AtomicU32::new(0),
+            id: Number::NONE,
             kind,
-            created: Location::caller(),
-            type_name,
+            created: Some(Location::caller()),
+            type_name: Some(type_name),
             order: Clock::new(),
         }
     }
@@ -148,7 +250,7 @@ impl Object<Clock> {
 impl<O: Order> Drop for Object<O> {
     #[inline]
     fn drop(&mut self) {
-        let id = *self.id.get_mut();
+        let id = self.id.number();
         if id != 0
             && let Some(pen) = quiet_pen()
         {

@@ -135,6 +135,7 @@ static STRANDS: Numbers = Numbers::from(0);
 pub(super) struct Ids {
     stock: [Cell<u32>; Ids::SIZE],
     len: Cell<usize>,
+    generation: Cell<u32>,
 }
 
 impl Ids {
@@ -144,11 +145,17 @@ impl Ids {
         Self {
             stock: [const { Cell::new(0) }; Self::SIZE],
             len: Cell::new(0),
+            generation: Cell::new(0),
         }
     }
 
     pub(super) fn draw(&self) -> u32 {
         self.pop().unwrap_or_else(|| self.restock())
+    }
+
+    /// Tells the owner of a number that was just drawn from the owners before: every stock has another one, and a number that came back is drawn from another stock.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.get()
     }
 
     #[cold]
@@ -159,6 +166,8 @@ impl Ids {
             slot.set(number);
         }
         self.len.set(Self::SIZE - 1);
+        static STOCKS: AtomicU32 = AtomicU32::new(0);
+        self.generation.set(STOCKS.fetch_add(1, Ordering::Relaxed));
         numbers[Self::SIZE - 1]
     }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::chunk::{BEGINS, Chunk, ENDED, LIMIT, Record, STEP, What};
-use super::object::Object;
+use super::object::{Identity, Number, Object};
 use super::pool::{self, Ids};
 use super::{code, stacks};
 use crate::mark::Block;
@@ -19,8 +19,9 @@ use crate::mark::Block;
 pub(super) struct State(u64);
 
 impl State {
-    /// The record before the one that is held back is held back as well. What that lock guards may be touched after the other one was taken, and is then recorded
-    /// as if before: whoever else touches it has this lock too, so nobody could tell.
+    /// The record before the one that is held back is held back as well. What that lock guards may be touched after the other one was taken, and is
+    /// then recorded as if before. Only inside of blocks: there all of it is one transaction, and whoever else touches it needs that lock, so nobody
+    /// could tell. Outside of blocks each access is a transaction of its own, and their order counts.
     const BELOW: u64 = 1 << 0;
     /// The block has to be recorded before anything else in it.
     const NEWS: u64 = 1 << 1;
@@ -99,14 +100,14 @@ impl State {
 /// The last recorded access of an atomic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    pub(super) object: u32,
+    pub(super) object: Identity,
     pub(super) what: What,
     pub(super) moment: super::clock::Moment,
     pub(super) epoch: u64,
 }
 
 /// How many atomics a strand remembers having touched.
-pub(super) const SEEN: usize = 64;
+const SEEN: usize = 64;
 
 /// The limit of a strand that is to look up from its work: no length is below it.
 const ALARM: u32 = 0;
@@ -132,7 +133,7 @@ pub(crate) struct Strand {
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
-    pub(super) seen: [Cell<Option<Seen>>; SEEN],
+    seen: [Cell<Option<Seen>>; SEEN],
 
     // Shared with the collector.
     /// Whether the mirror forked this strand.
@@ -316,17 +317,23 @@ impl Strand {
         self.append(acquire.after(state.0), next);
     }
 
-    /// The same after another one that is held back.
-    pub(super) fn hold_back_too(&self, acquire: Record) {
+    /// The same on top of another one that is held back, inside of a block.
+    pub(super) fn hold_back_above(&self, acquire: Record) {
         let below = self.state.get().without(State::HELD);
         self.state.set(State(below.0 | State::BELOW));
         self.hold_back(acquire);
     }
 
+    /// Where the last recorded access of an atomic with this number is remembered, if no other number has taken the place since.
+    #[inline(always)]
+    pub(super) fn seen(&self, number: u32) -> &Cell<Option<Seen>> {
+        &self.seen[number as usize % SEEN]
+    }
+
     /// Whether this object's acquire is the last record, and is held back.
     #[inline(always)]
     pub(super) fn is_held(&self, object: &Object) -> bool {
-        let id = object.id.load(Ordering::Relaxed);
+        let id = object.id.number();
         // Whatever a strand has taken has its number.
         debug_assert!(id != 0);
         self.state.get().held() == id
@@ -350,7 +357,7 @@ impl Strand {
             let at = self.len.get() - 2 * STEP;
             // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
             let below = unsafe { self.chunk().unpublished(at) };
-            below.target() == object.id.load(Ordering::Relaxed) && self.amend(at, how, site)
+            below.target() == object.id.number() && self.amend(at, how, site)
         }
     }
 

@@ -11,7 +11,7 @@ use aerodrome::sync::atomic::{
 };
 use aerodrome::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use aerodrome::sync::{
-    Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard,
+    Barrier, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockWriteGuard,
 };
 use aerodrome::{atomic_block, thread};
 
@@ -179,6 +179,9 @@ impl<'a> Worker<'a> {
                 1
             };
             left -= together;
+            if self.random.below(8) == 0 {
+                self.crossed_mutexes();
+            }
             if self.forks > 0 && self.random.below(200) == 0 && !self.shape.wide {
                 self.together();
             }
@@ -264,6 +267,49 @@ impl<'a> Worker<'a> {
             self.log.push(Step::Write, a.number, self.last());
             drop(one);
             self.log.push(Step::Release, a.number, 0);
+        }
+    }
+
+    /// Holds up to three locks together, outside of blocks, where each access is a transaction of its own, and touches them in any order.
+    fn crossed_mutexes(&mut self) {
+        let world = self.world;
+        let mut held = Vec::new();
+        for Numbered { number, it } in &world.mutexes {
+            if held.len() < 3 && self.random.below(2) == 0 {
+                self.log.push(Step::Acquire, *number, 0);
+                held.push((*number, it.lock().unwrap()));
+                // Some are touched before the next lock is taken, some after.
+                if self.random.below(3) == 0
+                    && let Some((number, guard)) = held.last_mut()
+                {
+                    self.touch(*number, guard);
+                }
+            }
+        }
+        let mut last = held.len() - usize::from(!held.is_empty());
+        for _ in 0..self.random.below(6) {
+            let at = self.random.below(held.len().max(1));
+            // The second of two touches without anything between them says nothing new.
+            if at != last {
+                let (number, guard) = &mut held[at];
+                self.touch(*number, guard);
+                last = at;
+            }
+        }
+        while !held.is_empty() {
+            let (number, guard) = held.swap_remove(self.random.below(held.len()));
+            self.log.push(Step::Release, number, 0);
+            drop(guard);
+        }
+    }
+
+    /// Reads or writes what a lock guards.
+    fn touch(&mut self, number: u32, guard: &mut MutexGuard<'_, u64>) {
+        if self.random.below(2) == 0 {
+            self.log.push(Step::Read, number, **guard);
+        } else {
+            **guard = self.value();
+            self.log.push(Step::Write, number, self.last());
         }
     }
 
