@@ -247,13 +247,14 @@
 //! the threads' buffers by tickets alone: no clock, no global counter.
 //!
 //! The merged events go to an engine, which knows for each *open* transaction what it reaches. An event that lets a transaction be reached by what it reaches itself
-//! closes a cycle: no serial order puts each of its transactions before the next. `exact`, the default, says so at the very event that closes the cycle. The two others are
-//! the published ones: `aerodrome`, after which this crate is named, and `velodrome`. All three are held against a brute-force oracle on random traces. `ARCHITECTURE.md` is the
+//! closes a cycle: no serial order puts each of its transactions before the next. `exact`, the default, says so at the very event that closes the cycle. The others are
+//! the published ones: `aerodrome`, after which this crate is named, `aerodrome-basic`, the same without reductions, and `velodrome`. All are held against a brute-force oracle on random traces. `ARCHITECTURE.md` is the
 //! whole story.
 //!
 //! # References
 //!
-//! - Umang Mathur, Mahesh Viswanathan: *Atomicity Checking in Linear Time using Vector Clocks*. ASPLOS 2020. The engine `aerodrome`.
+//! - Umang Mathur, Mahesh Viswanathan: *Atomicity Checking in Linear Time using Vector Clocks*. ASPLOS 2020. The engines `aerodrome` and
+//!   `aerodrome-basic`.
 //! - Cormac Flanagan, Stephen N. Freund, Jaeheon Yi: *Velodrome: A Sound and Complete Dynamic Atomicity Checker for Multithreaded Programs*. PLDI 2008. The engine
 //!   `velodrome`, and blame.
 //! - Azadeh Farzan, P. Madhusudan, Francesco Sorrentino: *Meta-analysis for Atomicity Violations under Nested Locking*. CAV 2009. Prediction: `minimal`.

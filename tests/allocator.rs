@@ -63,7 +63,7 @@ static ALLOCATOR: Counting = Counting {
 
 #[test]
 fn a_tracked_allocator_works() {
-    for engine in ["exact", "aerodrome", "velodrome"] {
+    for engine in ["exact", "aerodrome", "aerodrome-basic", "velodrome"] {
         let directory = Directory::new();
         let mut command = child("child_allocates");
         command

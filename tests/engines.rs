@@ -6,7 +6,7 @@ mod common;
 
 use std::cell::Cell;
 
-use aerodrome::check::{Aerodrome, Engine, EngineKind, Exact, Velodrome};
+use aerodrome::check::{Aerodrome, AerodromeBasic, Engine, EngineKind, Exact, Velodrome};
 use aerodrome::trace::{Event, Op};
 use common::{Mix, Oracle, check, closed, event, for_random_traces};
 
@@ -106,7 +106,7 @@ fn what_is_whole_while_no_transaction_is_open_is_part_of_no_cycle() {
         })?;
         let events = closed(events);
         let expected = Oracle::new(&events).first.is_some();
-        for kind in [EngineKind::Aerodrome, EngineKind::Velodrome] {
+        for &kind in &EngineKind::ALL[1..] {
             let found = first(kind, &without_quiet(&events)).is_some();
             check(found == expected, || {
                 format!("the oracle says {expected:?}, {kind} {found:?} of what is left")
@@ -228,6 +228,35 @@ fn aerodrome_has_the_verdict_on_any_trace_once_its_transactions_are_closed() {
     });
 }
 
+#[test]
+fn aerodrome_basic_has_the_verdict_on_the_papers_traces_once_their_transactions_are_closed() {
+    for_random_traces(0..20_000, PAPER, |events| {
+        has_the_verdict(&mut AerodromeBasic::new(), events)
+    });
+}
+
+#[test]
+fn aerodrome_basic_has_the_verdict_on_any_trace_once_its_transactions_are_closed() {
+    for_random_traces(300_000..330_000, EXTENDED, |events| {
+        has_the_verdict(&mut AerodromeBasic::new(), events)
+    });
+}
+
+#[test]
+fn the_reductions_of_aerodrome_move_no_verdict() {
+    for_random_traces(400_000..430_000, EXTENDED, |events| {
+        let first = |engine: &mut dyn Engine| {
+            let found = engine.run(events, 1).1?;
+            Some((found.event, found.transactions))
+        };
+        let reduced = first(&mut Aerodrome::new());
+        let published = first(&mut AerodromeBasic::new());
+        check(reduced == published, || {
+            format!("{reduced:?} with reductions, {published:?} as published")
+        })
+    });
+}
+
 /// The first violation of each engine, in the order of [`EngineKind::ALL`].
 fn firsts(trace: &[Event]) -> Vec<Option<u64>> {
     let first = |kind: &EngineKind| {
@@ -252,7 +281,7 @@ fn an_order_inherited_from_before_the_transaction_counts() {
         event(1, Op::End, 900),
         event(0, Op::Read, 2),
     ];
-    assert_eq!(firsts(&trace), [Some(7); 3]);
+    assert_eq!(firsts(&trace), [Some(7); EngineKind::ALL.len()]);
 }
 
 #[test]
@@ -266,7 +295,7 @@ fn a_grandchild_of_an_open_transaction_comes_after_it() {
         event(4, Op::End, 900),
         event(0, Op::Read, 1),
     ];
-    assert_eq!(firsts(&trace), [Some(7); 3]);
+    assert_eq!(firsts(&trace), [Some(7); EngineKind::ALL.len()]);
 }
 
 #[test]
@@ -277,12 +306,12 @@ fn a_strand_that_did_nothing_may_be_forked_and_joined_in_a_transaction() {
         event(0, Op::Join, 3),
         event(0, Op::End, 900),
     ];
-    assert_eq!(firsts(&idle), [None; 3]);
+    assert_eq!(firsts(&idle), [None; EngineKind::ALL.len()]);
     let busy = [
         event(0, Op::Begin, 900),
         event(0, Op::Fork, 3),
         event(3, Op::Read, 1),
         event(0, Op::Join, 3),
     ];
-    assert_eq!(firsts(&busy), [Some(4); 3]);
+    assert_eq!(firsts(&busy), [Some(4); EngineKind::ALL.len()]);
 }

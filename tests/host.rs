@@ -675,7 +675,7 @@ fn a_setting_with_a_wrong_value_is_an_error_that_lists_the_right_ones() {
         (
             "AERODROME_ENGINE",
             "steam",
-            "AERODROME_ENGINE: expected `exact` or `aerodrome` or `velodrome`, found `steam`",
+            "AERODROME_ENGINE: expected `exact` or `aerodrome` or `aerodrome-basic` or `velodrome`, found `steam`",
         ),
         (
             "AERODROME_PREDICT",

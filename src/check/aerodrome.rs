@@ -498,149 +498,18 @@ impl Engine for Aerodrome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace::SiteId;
-
-    const X: u32 = 0;
-    const Y: u32 = 1;
-    const Z: u32 = 2;
-
-    /// Feeds `t1 begin, t1 w(x)` and the like.
-    struct Run {
-        engine: Aerodrome,
-        position: u64,
+impl super::figures::Clocks for Aerodrome {
+    fn of_strand(&self, strand: usize) -> &Clock {
+        &self.strands[strand].clock
     }
 
-    impl Run {
-        fn new() -> Run {
-            Run {
-                engine: Aerodrome::new(),
-                position: 0,
-            }
-        }
-
-        /// Whether the event is a violation.
-        fn step(&mut self, event: &str) -> bool {
-            let (strand, op) = event.split_once(' ').unwrap();
-            let strand = StrandId(strand[1..].parse::<u32>().unwrap() - 1);
-            let (op, target) = match op {
-                "begin" => (Op::Begin, 0),
-                "end" => (Op::End, 0),
-                _ => {
-                    let target = op.as_bytes()[2] - b'x';
-                    (
-                        if op.starts_with('r') {
-                            Op::Read
-                        } else {
-                            Op::Write
-                        },
-                        u32::from(target),
-                    )
-                }
-            };
-            self.position += 1;
-            let event = Event {
-                strand,
-                target,
-                site: SiteId::NONE,
-                op,
-            };
-            let found = self.engine.step(event, self.position);
-            assert!(
-                found
-                    .as_ref()
-                    .is_none_or(|found| found.event == self.position && found.edges.is_empty())
-            );
-            found.is_some()
-        }
-
-        /// The paper's `C_t`, for strands counted from 1.
-        fn c<const N: usize>(&self, strand: usize) -> [u64; N] {
-            components(&self.engine.strands[strand - 1].clock)
-        }
-
-        /// The paper's `W_x`.
-        fn w<const N: usize>(&self, variable: u32) -> [u64; N] {
-            let variable = &self.engine.variables[variable as usize];
-            let group = if variable.op == Some(Op::Write) {
-                &variable.current
-            } else {
-                &variable.before
-            };
-            components(&group.single[0].clock)
-        }
-    }
-
-    fn components<const N: usize>(clock: &Clock) -> [u64; N] {
-        std::array::from_fn(|slot| clock.get(slot as u32))
-    }
-
-    #[test]
-    fn rho1_is_serializable() {
-        let mut run = Run::new();
-        for event in [
-            "t1 begin", "t1 w(x)", "t2 begin", "t2 r(x)", "t2 end", "t3 begin", "t3 w(z)",
-            "t3 end", "t1 r(z)", "t1 end",
-        ] {
-            assert!(!run.step(event), "{event}");
-        }
-        assert_eq!(run.c(1), [2, 0, 2]);
-        assert_eq!(run.c(3), [0, 0, 2]);
-    }
-
-    #[test]
-    fn rho2_is_a_violation_at_event_6_with_the_clocks_of_figure_5() {
-        let mut run = Run::new();
-        assert!(!run.step("t1 begin"));
-        assert_eq!(run.c(1), [2, 0]);
-        assert!(!run.step("t2 begin"));
-        assert_eq!(run.c(2), [0, 2]);
-        assert!(!run.step("t1 w(x)"));
-        assert_eq!(run.w(X), [2, 0]);
-        assert!(!run.step("t2 r(x)"));
-        assert_eq!(run.c(2), [2, 2]);
-        assert!(!run.step("t2 w(y)"));
-        assert_eq!(run.w(Y), [2, 2]);
-        assert!(run.step("t1 r(y)"));
-    }
-
-    #[test]
-    fn rho3_is_a_violation_at_event_7_with_the_clocks_of_figure_6() {
-        let mut run = Run::new();
-        for event in ["t1 begin", "t2 begin", "t1 w(x)", "t2 w(y)"] {
-            assert!(!run.step(event));
-        }
-        assert_eq!((run.w(X), run.w(Y)), ([2, 0], [0, 2]));
-        assert!(!run.step("t1 r(y)"));
-        assert_eq!(run.c(1), [2, 2]);
-        assert!(!run.step("t2 r(x)"));
-        assert_eq!(run.c(2), [2, 2]);
-        assert!(run.step("t1 end"));
-    }
-
-    #[test]
-    fn rho4_is_a_violation_at_event_11_with_the_clocks_of_figure_7() {
-        let mut run = Run::new();
-        assert!(!run.step("t1 begin"));
-        assert_eq!(run.c(1), [2, 0, 0]);
-        assert!(!run.step("t1 w(x)"));
-        assert_eq!(run.w(X), [2, 0, 0]);
-        assert!(!run.step("t2 begin"));
-        assert_eq!(run.c(2), [0, 2, 0]);
-        assert!(!run.step("t2 w(y)"));
-        assert_eq!(run.w(Y), [0, 2, 0]);
-        assert!(!run.step("t2 r(x)"));
-        assert_eq!(run.c(2), [2, 2, 0]);
-        assert!(!run.step("t2 end"));
-        assert_eq!(run.w(Y), [2, 2, 0]);
-        assert!(!run.step("t3 begin"));
-        assert_eq!(run.c(3), [0, 0, 2]);
-        assert!(!run.step("t3 r(y)"));
-        assert_eq!(run.c(3), [2, 2, 2]);
-        assert!(!run.step("t3 w(z)"));
-        assert_eq!(run.w(Z), [2, 2, 2]);
-        assert!(!run.step("t3 end"));
-        assert!(run.step("t1 r(z)"));
+    fn of_write(&self, variable: usize) -> &Clock {
+        let variable = &self.variables[variable];
+        let group = if variable.op == Some(Op::Write) {
+            &variable.current
+        } else {
+            &variable.before
+        };
+        &group.single[0].clock
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Aerodrome, Engine, Exact, Velodrome, Violation};
+use super::{Aerodrome, AerodromeBasic, Engine, Exact, Velodrome, Violation};
 use crate::trace::{Event, StrandId};
 
 macro_rules! engines {
@@ -92,6 +92,8 @@ engines! {
     Exact = "exact",
     /// [`Aerodrome`].
     Aerodrome = "aerodrome",
+    /// [`AerodromeBasic`].
+    AerodromeBasic = "aerodrome-basic",
     /// [`Velodrome`].
     Velodrome = "velodrome",
 }
@@ -120,6 +122,8 @@ impl Inlined for Exact {
 }
 
 impl Inlined for Aerodrome {}
+
+impl Inlined for AerodromeBasic {}
 
 impl Inlined for Velodrome {}
 

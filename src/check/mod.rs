@@ -1,17 +1,21 @@
 //! Checking: is there a serial order of the transactions that explains the trace?
 //!
-//! Three engines behind one trait, which takes events one by one and may answer with a violation.
+//! Four engines behind one trait, which takes events one by one and may answer with a violation.
 
 pub mod aerodrome;
+pub mod aerodrome_basic;
 mod checker;
 mod cycle;
 pub mod exact;
+#[cfg(test)]
+mod figures;
 mod kind;
 mod semantics;
 mod vector_clock;
 pub mod velodrome;
 
 pub use aerodrome::Aerodrome;
+pub use aerodrome_basic::AerodromeBasic;
 pub use checker::Checker;
 pub use exact::Exact;
 pub use kind::{EngineKind, UnknownEngine};

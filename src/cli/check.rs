@@ -22,13 +22,13 @@ Says whether a serial order of the transactions explains the trace, and shows th
 Usage: aerodrome check [OPTIONS] FILE
 
 Options:
-      --engine exact|aerodrome|velodrome
+      --engine exact|aerodrome|aerodrome-basic|velodrome
                                 exact (the default) reports every cycle at the event that closes it
       --semantics rust|paper    how locks, updates, waiting and forks are read; what the trace says by default,
-                                which for .std and .csv is paper
+                                which for .std, .csv and .rr is paper
       --not-atomic FILE         blocks that are not transactions: a name a line, as in begin(..)
       --all                     go on after a violation; the same one again is counted, not shown
-      --format std|csv|aero     the format of FILE, where neither its content nor its name tells it
+      --format FORMAT           std, csv, rr or aero, where neither the content of FILE nor its name tells it
       --json                    one JSON object
   -h, --help                    this page
 
