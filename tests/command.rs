@@ -220,13 +220,17 @@ fn bad_usage_exits_with_2_and_says_what_was_expected() {
         ),
         (
             &["check", "--format", "xml", "a"],
-            "--format: expected std, csv or aero, found `xml`",
+            "--format: expected std, csv, rr or aero, found `xml`",
         ),
         (&["check", "--fast", "a"], "invalid option '--fast'"),
         (&["convert", "a"], "expected IN and OUT, found 1 files"),
         (
             &["convert", "a.std", "b.csv"],
             "expected std or aero for OUT, found csv",
+        ),
+        (
+            &["convert", "a.std", "b.rr"],
+            "expected std or aero for OUT, found rr",
         ),
         (
             &["convert", "a.std", "b"],

@@ -132,6 +132,107 @@ fn csv_has_a_column_a_thread() {
 }
 
 #[test]
+fn the_log_of_roadrunner_is_read_as_rapid_reads_it() {
+    let text = "[main: RoadRunner Agent Loaded.]\n\
+        the program's own line, with a Rd(0,x) in it\n\
+        @  main[tid = 0] started .\n\
+        @  Enter(0,shop/Till.main([Ljava/lang/String;)V) from null\n\
+        @   Start(0,1)\n\
+        @\tAcquire(1,@03)\r\n\
+        @     ARd(1,@05[13])  Final  Till.java:16:53\r\n\
+        @     Wr(1,@03)  Final  Till.java:17:9\n\
+        @     VWr(1,null.shop/Till.open_Z)  Volatile  null\n\
+        @     Rd(1,@03)\n\
+        @   Release(1,@03)  Final  Till.java:18:1\n\
+        @   Join(0,1)\n\
+        @  Exit(0,shop/Till.main([Ljava/lang/String;)V) from Till.java:20:1";
+    let events = read("a.rr", text.as_bytes(), None).expect("it is a trace");
+    let told: Vec<_> = events.iter().map(terse).collect();
+    assert_eq!(
+        told,
+        [
+            "0 begin(shop/Till.main([Ljava/lang/String;)V)",
+            "0 fork(1)",
+            "1 acq(@03)",
+            "1 r(@05[13])",
+            "1 w(@03)",
+            "1 w(null.shop/Till.open_Z)",
+            "1 r(@03)",
+            "1 rel(@03)",
+            "0 join(1)",
+            "0 end(shop/Till.main([Ljava/lang/String;)V)",
+        ]
+    );
+    let place = |line, column| {
+        Some(SiteInfo::Source {
+            file: "Till.java".into(),
+            line,
+            column,
+        })
+    };
+    let sites: Vec<_> = events.iter().map(|event| event.site.clone()).collect();
+    let unknown = None;
+    assert_eq!(
+        sites,
+        [
+            unknown.clone(),
+            unknown.clone(),
+            unknown.clone(),
+            place(16, 53),
+            place(17, 9),
+            unknown.clone(),
+            unknown.clone(),
+            unknown.clone(),
+            unknown,
+            place(20, 1),
+        ]
+    );
+    let (mut source, mut batch) = (source("a.rr", text.as_bytes()), Vec::new());
+    assert!(source.fill(&mut batch).unwrap());
+    assert_ne!(batch[2].target, batch[4].target, "a lock and a variable");
+    assert_eq!(batch[4].target, batch[6].target);
+    assert_eq!(source.semantics(), Semantics::Paper);
+    assert_eq!(source.place(0), Place::Line(4));
+    assert_eq!(source.place(3), Place::Line(7));
+}
+
+#[test]
+fn lines_of_roadrunner_that_do_not_parse_are_named() {
+    let operation = "an operation (Rd Wr ARd AWr VRd VWr Acquire Release Start Join Enter Exit) \
+                     and its two arguments";
+    for line in [
+        "@ ",
+        "@  Rd",
+        "@  Rd(0)",
+        "@  Rd(0,)",
+        "@  Rd(,x)",
+        "@  Rd(0,x",
+        "@  Rd(0, x)",
+        "@  Rd(0,x,y)",
+        "@  Rd(0,x)y  Final  A.java:1:1",
+        "@  BRd(0,x)",
+        "@  Wait(0,@03)",
+        "@  rd(0,x)",
+    ] {
+        let text = format!("@  Rd(0,x)\nnot an event\n{line}\n@  Rd(0,x)\n");
+        assert_eq!(
+            message("a.rr", text.as_bytes()),
+            format!("a.rr:3: expected {operation}, found `{line}`")
+        );
+    }
+    let long = "x".repeat(5000);
+    for (line, what) in [
+        (format!("@  Rd({long},x)"), "a thread's name of at most"),
+        (format!("@  Rd(0,{long})"), "a name of at most"),
+        (format!("@  Rd(0,x) Final {long}"), "a name of at most"),
+    ] {
+        let message = message("a.rr", line.as_bytes());
+        let start = format!("a.rr:1: expected {what} 4096 bytes, found `xxx");
+        assert!(message.starts_with(&start), "{message}");
+    }
+}
+
+#[test]
 fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor upd.max upd.min \
                  upd.send signal await send recv retire retire.lock split restart quit val born";
@@ -253,6 +354,16 @@ fn the_format_is_told_by_the_magic_number_then_the_name_then_the_text() {
     assert_eq!(
         terse(&read("a.csv", b"T|r(x)|1\n", Some(Format::Std)).unwrap()[0]),
         "T r(x)"
+    );
+    for log in [
+        &b"\n@  Rd(0,x)\n"[..],
+        b"[main: RoadRunner Agent Loaded.]\n@  Rd(0,x)\n",
+    ] {
+        assert_eq!(terse(&read("a.trace", log, None).unwrap()[0]), "0 r(x)");
+    }
+    assert_eq!(
+        terse(&read("a.trace", b"@ T|r(x)|1\n", None).unwrap()[0]),
+        "@ T r(x)"
     );
     assert_eq!(read("-", b"", None).unwrap().len(), 0);
     let missing = open("no/such/file.std", None)

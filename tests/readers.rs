@@ -57,7 +57,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         4 => prop::sample::select(vec![
             "T0", "T1", "|", "|", "(", ")", "\n", "\n", "r(x)", "w(x)", "acq(L)", "rel(L)", "fork(T1)", "join(T1)", "begin", "end",
             "begin(m)", "end(m)", "|1\n", "T0|r(x)|1\n", ",", "\r\n", "start(T1)", "sync(x)", "val(", "99999999999", "retire(x)", "send(m)",
-            "recv(m)", "#", "-", "quit",
+            "recv(m)", "@ ", "Rd(0,x)", "Enter(1,", " null", "#", "-", "quit",
         ])
         .prop_map(|word| word.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..12),
@@ -69,14 +69,14 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn any_text_is_a_trace_or_an_error(text in text(), csv in any::<bool>()) {
-        exhaust(&text, Some(if csv { Format::Csv } else { Format::Std }));
+    fn any_text_is_a_trace_or_an_error(text in text(), format in 0..3_usize) {
+        exhaust(&text, Some([Format::Std, Format::Csv, Format::RoadRunner][format]));
         exhaust(&text, None);
     }
 
     #[test]
     fn any_bytes_are_a_trace_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        for format in [None, Some(Format::Std), Some(Format::Csv), Some(Format::Aero)] {
+        for format in [None, Some(Format::Std), Some(Format::Csv), Some(Format::RoadRunner), Some(Format::Aero)] {
             exhaust(&bytes, format);
         }
     }
@@ -109,7 +109,7 @@ fn a_line_without_end_is_refused_before_it_fills_the_memory() {
             Ok(buffer.len())
         }
     }
-    for format in [Format::Std, Format::Csv] {
+    for format in [Format::Std, Format::Csv, Format::RoadRunner] {
         let mut source = from_reader("endless", Endless(0), Some(format)).unwrap();
         let error = source.fill(&mut Vec::new()).unwrap_err();
         assert_eq!(

@@ -22,7 +22,7 @@ The format of OUT is that of its extension: .std or .aero; standard output (`-`)
 What got its name after its first use has it from the beginning, where IN is a file.
 
 Options:
-      --format std|csv|aero  the format of IN, where neither its content nor its name tells it
+      --format FORMAT        std, csv, rr or aero, where neither the content of IN nor its name tells it
       --to std|aero          the format of OUT
   -h, --help                 this page
 
@@ -38,7 +38,7 @@ impl<W: Write> Writer<W> {
     fn new(format: Format, out: W, semantics: Semantics) -> io::Result<Self> {
         Ok(match format {
             Format::Aero => Writer::Aero(AeroWriter::new(out, semantics)?),
-            Format::Std | Format::Csv => Writer::Std(StdWriter::new(out)),
+            Format::Std | Format::Csv | Format::RoadRunner => Writer::Std(StdWriter::new(out)),
         })
     }
 
@@ -70,10 +70,9 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     }
     let [input, output] = files(given, ["IN", "OUT"])?;
     let to = match to.or_else(|| Format::of_name(&output)) {
-        Some(Format::Csv) => {
-            return Err(Failure::Usage(
-                "expected std or aero for OUT, found csv".to_owned(),
-            ));
+        Some(format @ (Format::Csv | Format::RoadRunner)) => {
+            let message = format!("expected std or aero for OUT, found {}", format.name());
+            return Err(Failure::Usage(message));
         }
         Some(format) => format,
         None if output == "-" => Format::Std,

@@ -20,7 +20,7 @@ Options:
       --property FORMULA     what must hold in every state of every run, such as 'start(landing) -> [approved, !radio)'
       --width N              how many states of one level are explored at most (10000)
       --runs N               how many violating runs are shown at most (8)
-      --format std|csv|aero  the format of FILE, where neither its content nor its name tells it
+      --format FORMAT        std, csv, rr or aero, where neither the content of FILE nor its name tells it
       --json                 one JSON object
       --dot                  the lattice for Graphviz: the observed run bold, violating runs red; its first 500 states
   -h, --help                 this page

@@ -34,7 +34,7 @@ Commands:
   convert  write the trace in another format
   report   show reports as text, as a page, or as SARIF
 
-`aerodrome COMMAND --help` says more. FILE is a trace (.std, .csv, or .aero, which AERODROME_TRACE makes a program write), `-` standard
+`aerodrome COMMAND --help` says more. FILE is a trace (.std, .csv, .rr, or .aero, which AERODROME_TRACE makes a program write), `-` standard
 input; `report` also takes the file that AERODROME_REPORT names.
 Exit code: 0 all is well, 1 a violation was found, 2 the input or the usage is wrong.
 ";

@@ -27,9 +27,9 @@ Options:
       --rules tse2006|rv2003    what reduction leaves out: by tse2006, the default, critical sections that only touch
                                 what nobody changes or nobody else uses; by rv2003 nothing, for more hints
       --semantics rust|paper    how locks, updates, waiting and forks are read; what the trace says by default,
-                                which for .std and .csv is paper
+                                which for .std, .csv and .rr is paper
       --not-atomic FILE         blocks that are not transactions: a name a line, as in begin(..)
-      --format std|csv|aero     the format of FILE, where neither its content nor its name tells it
+      --format FORMAT           std, csv, rr or aero, where neither the content of FILE nor its name tells it
       --json                    one JSON object
   -h, --help                    this page
 

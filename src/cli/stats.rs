@@ -18,7 +18,7 @@ Counts what is in a trace.
 Usage: aerodrome stats [OPTIONS] FILE
 
 Options:
-      --format std|csv|aero  the format of FILE, where neither its content nor its name tells it
+      --format FORMAT        std, csv, rr or aero, where neither the content of FILE nor its name tells it
       --json                 one JSON object
   -h, --help                 this page
 

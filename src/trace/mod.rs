@@ -3,7 +3,7 @@
 //! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the same thing in memory
 //! and in a file; engines, predictors and reports know nothing else of the program that ran.
 //!
-//! [`open`] reads a trace from a file, in one of three [formats](Format); [`WellFormed`] says whether it is one.
+//! [`open`] reads a trace from a file, in one of four [formats](Format); [`WellFormed`] says whether it is one.
 
 pub mod aero;
 mod error;
@@ -18,7 +18,7 @@ pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
 pub(crate) use former::Former;
 pub use former::Owner;
-pub use rapid::{CsvReader, StdReader, StdWriter, op_name};
+pub use rapid::{CsvReader, RoadRunnerReader, StdReader, StdWriter, op_name};
 pub use source::{Format, Source, from_reader, open};
 use tables::Description;
 pub use tables::Tables;

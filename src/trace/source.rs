@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::str::FromStr;
 
 use super::aero::{self, AeroReader};
-use super::rapid::{CsvReader, StdReader};
+use super::rapid::{CsvReader, RoadRunnerReader, StdReader, is_printed};
 use super::{Error, Event, Malformed, Place, Semantics, Tables, WellFormed};
 
 /// A trace that is read from its beginning to its end, in bounded memory.
@@ -64,18 +64,30 @@ pub enum Format {
     Std,
     /// A line an event and a column a thread.
     Csv,
+    /// The log of RoadRunner's printing tool: `@  Rd(0,@05.value_I)  Final  Test.java:50:7`.
+    RoadRunner,
     /// The binary format.
     Aero,
 }
 
 impl Format {
+    /// The name that [`FromStr`] understands, which is a file's extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Std => "std",
+            Format::Csv => "csv",
+            Format::RoadRunner => "rr",
+            Format::Aero => "aero",
+        }
+    }
+
     /// The format that a file's name asks for.
     pub fn of_name(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit_once('.')?;
         extension.to_ascii_lowercase().parse().ok()
     }
 
-    /// The format of a file that begins so. A text is taken for STD unless its first line can only be CSV.
+    /// The format of a file that begins so. A text is taken for STD unless its first line can only be another's.
     fn of_content(beginning: &[u8]) -> Self {
         if beginning.starts_with(&aero::MAGIC) {
             return Format::Aero;
@@ -84,7 +96,11 @@ impl Format {
         let line = lines
             .find(|line| !line.trim_ascii().is_empty())
             .unwrap_or_default();
-        if line.contains(&b',') && !line.contains(&b'|') {
+        if line.contains(&b'|') {
+            Format::Std
+        } else if is_printed(line) || line.starts_with(b"[main: ") {
+            Format::RoadRunner
+        } else if line.contains(&b',') {
             Format::Csv
         } else {
             Format::Std
@@ -99,15 +115,16 @@ impl FromStr for Format {
         match name {
             "std" => Ok(Format::Std),
             "csv" => Ok(Format::Csv),
+            "rr" => Ok(Format::RoadRunner),
             "aero" => Ok(Format::Aero),
-            _ => Err(format!("expected std, csv or aero, found `{name}`")),
+            _ => Err(format!("expected std, csv, rr or aero, found `{name}`")),
         }
     }
 }
 
 /// Opens a trace: a file, or standard input for `-`.
 ///
-/// Where no format is given, the magic number of a binary trace decides, then the file's extension (`.std`, `.csv`, `.aero`), then the
+/// Where no format is given, the magic number of a binary trace decides, then the file's extension (`.std`, `.csv`, `.rr`, `.aero`), then the
 /// first line.
 pub fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Error> {
     if path == "-" {
@@ -139,6 +156,7 @@ pub fn from_reader<'a>(
     Ok(match format {
         Format::Std => Box::new(StdReader::new(name, input)),
         Format::Csv => Box::new(CsvReader::new(name, input)),
+        Format::RoadRunner => Box::new(RoadRunnerReader::new(name, input)),
         Format::Aero => Box::new(AeroReader::new(name, input)?),
     })
 }

@@ -58,17 +58,53 @@
 //! RAPID passes over every line that it does not understand, because it could be a comment. A trace of which half is silently
 //! left out is worse than none: here a line that begins with `#` and a first line without any operation (the columns' titles) are
 //! passed over, and everything else is an error, a second event in a line included.
+//!
+//! # RoadRunner's log
+//!
+//! What RoadRunner's printing tool writes: `@`, blanks, the operation with the thread's number and its argument, then words of which
+//! the second is the location.
+//!
+//! ```text
+//! [main: RoadRunner Agent Loaded.]
+//! @  main[tid = 0] started .
+//! @  Enter(0,test/Test.main([Ljava/lang/String;)V) from null
+//! @   Start(0,1)
+//! @   Acquire(1,@03)
+//! @     ARd(1,@05[13])  Final  Test.java:116:53
+//! ```
+//!
+//! | operation | event | its argument |
+//! |---|---|---|
+//! | `Rd ARd VRd`, `Wr AWr VWr` | read, write: of a field, an element, a volatile | variable |
+//! | `Acquire Release` | acquire, release | lock |
+//! | `Start Join` | fork, join | thread |
+//! | `Enter Exit` | begin, end | method: the block |
+//!
+//! What RAPID does, and is done here:
+//! - There are two arguments without blanks or commas; the second goes up to the word's last `)`, parentheses included.
+//! - Threads, locks and variables are told apart, and a volatile is a variable like others.
+//! - Accesses, enters and exits have a location; `null` or none says that it is not known.
+//! - Lines that do not begin with `@` and a blank are not the tool's: the program and RoadRunner write to the same stream. They are
+//!   passed over, and so are the tool's notices about threads (`[tid = 0]`).
+//!
+//! What is different:
+//! - RAPID passes over a line of the tool that it does not understand; here it is an error.
+//! - RAPID leaves out enters and exits of the methods in a file of its own; here `--not-atomic` does.
+//! - RAPID drops the method's name; here it names the block.
 
 mod csv;
 mod lines;
 mod names;
 mod ops;
 mod reader;
+mod roadrunner;
 mod writer;
 
 pub use csv::CsvReader;
 pub use ops::name as op_name;
 pub use reader::StdReader;
+pub use roadrunner::RoadRunnerReader;
+pub(in crate::trace) use roadrunner::is_printed;
 pub use writer::StdWriter;
 
 /// The longest line.

@@ -177,7 +177,12 @@ fn parse_line(registry: &mut Registry, text: &[u8], start: usize) -> Result<(Eve
 }
 
 /// A location that is not simply a number.
-fn label(registry: &mut Registry, text: &[u8], start: usize, end: usize) -> Result<SiteId, Wrong> {
+pub(super) fn label(
+    registry: &mut Registry,
+    text: &[u8],
+    start: usize,
+    end: usize,
+) -> Result<SiteId, Wrong> {
     let end = if end > start && text[end - 1] == b'\r' {
         end - 1
     } else {
