@@ -234,8 +234,8 @@ fn lines_of_roadrunner_that_do_not_parse_are_named() {
 
 #[test]
 fn lines_of_text_that_do_not_parse_are_named() {
-    let known = "r w acq rel fork join begin end, or rw acqs rels up down upd.add upd.sub upd.and upd.or upd.xor upd.max upd.min \
-                 upd.send signal await send recv retire retire.lock split restart quit val born";
+    let known = "r w rw acq rel begin end fork join acqs rels up down split restart signal await send recv retire val upd.add \
+                 upd.sub upd.and upd.or upd.xor upd.max upd.min upd.send quit born retire.lock";
     let long = "x".repeat(5000);
     let cases = [
         (

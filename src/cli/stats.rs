@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::feed::feed;
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print};
-use crate::trace::{Event, Op, op_name};
+use crate::trace::{Class, Event, Op, op_name};
 
 const HELP: &str = "\
 Counts what is in a trace.
@@ -100,8 +100,8 @@ impl Counter {
             }
             Op::Join => self.strand(event.target).gone = true,
             Op::Exit => self.strand(event.strand.0).gone = true,
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
-            op => self.object(op, event.target),
+            op if op.is_on_object() => self.object(op, event.target),
+            _ => {}
         }
     }
 
@@ -111,22 +111,17 @@ impl Counter {
             self.objects.resize(at + 1, (false, false));
         }
         let (lock, variable) = &mut self.objects[at];
-        match op {
-            Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade => {
+        match op.row().class {
+            Class::Lock => {
                 self.stats.locks += u64::from(!*lock);
                 *lock = true;
             }
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
+            Class::Read | Class::Write | Class::Update => {
                 self.stats.variables += u64::from(!*variable);
                 *variable = true;
             }
-            Op::Retire | Op::Recv => (*lock, *variable) = (false, false),
-            _ => {}
+            _ if matches!(op, Op::Retire | Op::Recv) => (*lock, *variable) = (false, false),
+            Class::Order | Class::Boundary | Class::Note => {}
         }
     }
 }

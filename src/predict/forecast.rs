@@ -2,7 +2,7 @@
 
 use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
 use crate::check;
-use crate::report::{Block, Object, Place, StrandNames, words};
+use crate::report::{Block, Object, Place, StrandNames};
 use crate::trace::{Names, ObjectId};
 use serde::Serialize;
 use std::fmt;
@@ -236,7 +236,7 @@ impl Resolve<'_> {
         ForecastAccess {
             position: access.position,
             op: word(access.op),
-            does: words::does(access.op, &label),
+            does: access.op.does(&label),
             object,
             strand: self.strands.name(access.strand, u64::MAX),
             block: None,

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Access, OPS, Place, Report, sarif, source, words};
+use super::{Access, Place, Report, sarif, source, words};
+use crate::trace::TABLE;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -94,9 +95,9 @@ pub fn render(reports: &[Report]) -> String {
         });
         items[index].count += report.repeats + 1;
     }
-    let verbs = OPS
+    let verbs = TABLE
         .iter()
-        .map(|(op, name)| (*name, words::does(*op, "%")))
+        .map(|row| (row.report, row.op.does("%")))
         .collect();
     let data = serde_json::to_string(&Data { verbs, items })
         .expect("reports have only string keys and finite numbers");

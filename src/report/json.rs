@@ -35,6 +35,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use super::{Report, SCHEMA};
+use crate::trace::Target;
 
 /// The report as one line of JSON, with its newline.
 pub fn line(report: &Report) -> String {
@@ -188,14 +189,19 @@ fn consistent(report: &Report) -> Result<(), String> {
     let Some(window) = &report.window else {
         return Ok(());
     };
-    use crate::trace::Op;
     for super::window::Row(_, strand, op, target, place) in &window.events {
         within("window: strand", *strand, window.strands.len())?;
         if let Some(target) = target {
-            match op {
-                Op::Begin | Op::End => within("window: block", *target, window.blocks.len())?,
-                Op::Fork | Op::Join => within("window: strand", *target, window.strands.len())?,
-                _ => within("window: object", *target, window.objects.len())?,
+            match op.row().target {
+                Target::Block => within("window: block", *target, window.blocks.len())?,
+                Target::Strand => within("window: strand", *target, window.strands.len())?,
+                Target::Object(_) => within("window: object", *target, window.objects.len())?,
+                Target::Value | Target::Nothing => {
+                    return Err(format!(
+                        "window: {} has no target, found {target}",
+                        op.row().report
+                    ));
+                }
             }
         }
         if let Some(place) = place {

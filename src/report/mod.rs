@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{self, Violation};
 use crate::trace::{
-    Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Update,
+    Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Target,
 };
 use pattern::Pattern;
 use window::Slice;
@@ -301,8 +301,12 @@ impl Object {
         }
     }
 
-    /// An object whose number has been given away since.
-    fn gone(kind: ObjectKind) -> Object {
+    /// An object whose number has been given away since: no more is known than what `op` says.
+    fn gone(op: Op) -> Object {
+        let kind = match op.row().target {
+            Target::Object(kind) => kind,
+            _ => ObjectKind::Variable,
+        };
         Object {
             kind,
             name: None,
@@ -316,14 +320,7 @@ impl Object {
         match (&self.name, &self.type_name) {
             (Some(name), _) => format!("`{name}`"),
             (None, Some(type_name)) => format!("`{}`", words::short_type(type_name)),
-            (None, None) => match self.kind {
-                ObjectKind::Variable => "a variable",
-                ObjectKind::Lock | ObjectKind::BareLock => "a lock",
-                ObjectKind::Channel => "a channel",
-                ObjectKind::Message => "a message",
-                ObjectKind::Signal => "a signal",
-            }
-            .to_string(),
+            (None, None) => self.kind.nameless().to_string(),
         }
     }
 }
@@ -493,7 +490,7 @@ impl Report {
                             (Some(until), Object::from_info(info, names))
                         }
                         Owner::Present if !was_recycled() => (None, Object::of(id, names)),
-                        _ => (Some(0), Object::gone(window::kind_of(access.op))),
+                        _ => (Some(0), Object::gone(access.op)),
                     };
                     *indices.entry((id, until)).or_insert_with(|| {
                         objects.push(object);
@@ -617,88 +614,39 @@ impl std::fmt::Display for Report {
     }
 }
 
-/// Every operation and its name in reports.
-const OPS: [(Op, &str); 28] = [
-    (Op::Begin, "begin"),
-    (Op::End, "end"),
-    (Op::Split, "split"),
-    (Op::Restart, "restart"),
-    (Op::Read, "read"),
-    (Op::Write, "write"),
-    (Op::ReadWrite, "read-write"),
-    (Op::Update(Update::Add), "add"),
-    (Op::Update(Update::Sub), "sub"),
-    (Op::Update(Update::And), "and"),
-    (Op::Update(Update::Or), "or"),
-    (Op::Update(Update::Xor), "xor"),
-    (Op::Update(Update::Max), "max"),
-    (Op::Update(Update::Min), "min"),
-    (Op::Update(Update::Send), "enqueue"),
-    (Op::Acquire, "acquire"),
-    (Op::Release, "release"),
-    (Op::AcquireShared, "acquire-shared"),
-    (Op::ReleaseShared, "release-shared"),
-    (Op::Upgrade, "upgrade"),
-    (Op::Downgrade, "downgrade"),
-    (Op::Fork, "fork"),
-    (Op::Join, "join"),
-    (Op::Signal, "signal"),
-    (Op::Await, "await"),
-    (Op::Send, "send"),
-    (Op::Recv, "recv"),
-    (Op::Retire, "retire"),
-];
-
-/// Every kind of object and its name in reports.
-const KINDS: [(ObjectKind, &str); 6] = [
-    (ObjectKind::Variable, "variable"),
-    (ObjectKind::Lock, "lock"),
-    (ObjectKind::BareLock, "bare-lock"),
-    (ObjectKind::Channel, "channel"),
-    (ObjectKind::Message, "message"),
-    (ObjectKind::Signal, "signal"),
-];
-
-fn name_in<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static str {
-    table
-        .iter()
-        .find(|(known, _)| *known == value)
-        .map_or("value", |(_, name)| name)
-}
-
-fn value_of<'de, T: Copy, D: serde::Deserializer<'de>>(
-    table: &[(T, &'static str)],
+/// The one of this name; the error lists all names.
+fn one_of<'de, T, D: serde::Deserializer<'de>>(
     what: &str,
+    known: impl Iterator<Item = (T, &'static str)> + Clone,
     deserializer: D,
 ) -> Result<T, D::Error> {
     let name = std::borrow::Cow::<str>::deserialize(deserializer)?;
-    table
-        .iter()
-        .find(|(_, known)| *known == name)
-        .map(|(value, _)| *value)
-        .ok_or_else(|| {
-            let known: Vec<&str> = table.iter().map(|(_, name)| *name).collect();
-            serde::de::Error::custom(format!(
-                "unknown {what} \"{name}\", expected one of {}",
-                known.join(", ")
-            ))
-        })
+    let mut found = known.clone().filter(|(_, known)| *known == name);
+    found.next().map(|(value, _)| value).ok_or_else(|| {
+        let known: Vec<&str> = known.map(|(_, name)| name).collect();
+        serde::de::Error::custom(format!(
+            "unknown {what} \"{name}\", expected one of {}",
+            known.join(", ")
+        ))
+    })
 }
 
 mod op_name {
     use super::*;
+    use crate::trace::TABLE;
 
     pub(super) fn serialize<S: serde::Serializer>(
         op: &Op,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(name_in(&OPS, *op))
+        serializer.serialize_str(op.row().report)
     }
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Op, D::Error> {
-        value_of(&OPS, "operation", deserializer)
+        let known = TABLE.iter().map(|row| (row.op, row.report));
+        one_of("operation", known, deserializer)
     }
 }
 
@@ -709,12 +657,13 @@ mod kind_name {
         kind: &ObjectKind,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(name_in(&KINDS, *kind))
+        serializer.serialize_str(kind.name())
     }
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<ObjectKind, D::Error> {
-        value_of(&KINDS, "kind of object", deserializer)
+        let known = ObjectKind::ALL.iter().map(|kind| (*kind, kind.name()));
+        one_of("kind of object", known, deserializer)
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Access, Report};
-use crate::trace::Op;
+use crate::trace::{Class, Op};
 
 /// What an access does to its object, as far as patterns care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,11 +22,11 @@ pub enum Kind {
 impl Kind {
     /// The kind of an operation on data; nothing for locks, messages, threads and blocks.
     pub fn of(op: Op) -> Option<Kind> {
-        match op {
-            Op::Read => Some(Kind::Read),
-            Op::Write | Op::ReadWrite => Some(Kind::Write),
-            Op::Update(_) => Some(Kind::Update),
-            _ => None,
+        match op.row().class {
+            Class::Read => Some(Kind::Read),
+            Class::Write => Some(Kind::Write),
+            Class::Update => Some(Kind::Update),
+            Class::Lock | Class::Order | Class::Boundary | Class::Note => None,
         }
     }
 

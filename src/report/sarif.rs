@@ -305,7 +305,7 @@ pub fn fingerprint(report: &Report) -> String {
         parts.push(format!(
             "{} {}",
             access.transaction,
-            words::does(access.op, &words::object_label(report, access))
+            access.op.does(&words::object_label(report, access))
         ));
         match &access.place {
             Some(Place::Source { file, line, .. }) => {

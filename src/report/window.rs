@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Object, Place, StrandNames};
-use crate::trace::{BlockId, Event, Names, ObjectId, ObjectKind, Op, Owner, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Names, ObjectId, Op, Owner, SiteId, StrandId, Target};
 
 /// The window's default bound.
 pub const DEFAULT_BYTES: usize = 64 << 20;
@@ -295,11 +295,11 @@ impl Window {
             for entry in self.entries.range(range.clone()) {
                 note(&mut open, entry);
                 let Entry { event, position } = entry;
-                let target = match target(event.op) {
-                    Target::Object => Some(resolver.object(event, *position)),
+                let target = match event.op.row().target {
+                    Target::Object(_) => Some(resolver.object(event, *position)),
                     Target::Strand => Some(resolver.strand(event.other(), *position)),
                     Target::Block => Some(resolver.block(event.block())),
-                    Target::Nothing => None,
+                    Target::Value | Target::Nothing => None,
                 };
                 let (strand, place) = (
                     resolver.strand(event.strand, *position),
@@ -389,7 +389,7 @@ impl Survey<'_> {
         let entries = &self.window.entries;
         let from = entries.partition_point(|entry| entry.position <= *retired);
         let mut later = entries.range(from..).map(|entry| &entry.event);
-        later.any(|event| target(event.op) == Target::Object && event.object() == object)
+        later.any(|event| event.op.is_on_object() && event.object() == object)
     }
 
     /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
@@ -433,38 +433,6 @@ pub fn parse_bytes(text: &str) -> Result<usize, String> {
     number
         .checked_mul(1 << shift)
         .ok_or_else(|| format!("\"{text}\" is more than this machine can address"))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Object,
-    Strand,
-    Block,
-    Nothing,
-}
-
-fn target(op: Op) -> Target {
-    match op {
-        Op::Begin | Op::End => Target::Block,
-        Op::Fork | Op::Join => Target::Strand,
-        Op::Split | Op::Restart | Op::Value | Op::Exit => Target::Nothing,
-        _ => Target::Object,
-    }
-}
-
-/// What an object must be, judged by an operation on it.
-pub(super) fn kind_of(op: Op) -> ObjectKind {
-    match op {
-        Op::Acquire
-        | Op::Release
-        | Op::AcquireShared
-        | Op::ReleaseShared
-        | Op::Upgrade
-        | Op::Downgrade => ObjectKind::Lock,
-        Op::Send | Op::Recv => ObjectKind::Message,
-        Op::Signal | Op::Await => ObjectKind::Signal,
-        _ => ObjectKind::Variable,
-    }
 }
 
 /// A window's events in a report.
@@ -593,7 +561,7 @@ impl<'a> Resolver<'a> {
             .iter()
             .flat_map(|range| survey.window.entries.range(range.clone()))
         {
-            if target(event.op) == Target::Object && survey.retired.contains_key(&event.object()) {
+            if event.op.is_on_object() && survey.retired.contains_key(&event.object()) {
                 used.insert(event.object(), *position);
             }
         }
@@ -621,11 +589,11 @@ impl<'a> Resolver<'a> {
         };
         let names = self.names;
         self.objects.get((id, later), || match event.op {
-            Op::Send | Op::Recv => Object::gone(ObjectKind::Message),
+            op @ (Op::Send | Op::Recv) => Object::gone(op),
             op => match names.owner_of_object(id, position) {
                 Owner::Former { info, .. } => Object::from_info(info, names),
                 Owner::Present if !recycled => Object::of(id, names),
-                _ => Object::gone(kind_of(op)),
+                _ => Object::gone(op),
             },
         })
     }

@@ -2,7 +2,7 @@
 
 use super::pattern::{Detour, Kind, Pattern};
 use super::{Access, Block, Object, Place, Report, Tier, Transaction};
-use crate::trace::{ObjectKind, Op, Update};
+use crate::trace::{ObjectKind, Op};
 
 /// Fills in what the report says in words.
 pub(super) fn tell(report: &mut Report) {
@@ -86,7 +86,7 @@ pub(super) fn object_label(report: &Report, access: &Access) -> String {
 pub(super) fn told(report: &Report, access: &Access) -> String {
     format!(
         "{} {}",
-        does(access.op, &object_label(report, access)),
+        access.op.does(&object_label(report, access)),
         whereabouts(report, access)
     )
 }
@@ -102,50 +102,6 @@ pub(super) fn whereabouts(report: &Report, access: &Access) -> String {
         }
         Some(_) => format!("in a transaction on thread `{thread}`"),
         None => format!("outside any atomic block on thread `{thread}`"),
-    }
-}
-
-fn method(update: Update) -> &'static str {
-    match update {
-        Update::Add => "fetch_add",
-        Update::Sub => "fetch_sub",
-        Update::And => "fetch_and",
-        Update::Or => "fetch_or",
-        Update::Xor => "fetch_xor",
-        Update::Max => "fetch_max",
-        Update::Min => "fetch_min",
-        Update::Send => "send",
-    }
-}
-
-/// `reads it`, with the object's label for `it`.
-pub(crate) fn does(op: Op, object: &str) -> String {
-    match op {
-        Op::Read => format!("reads {object}"),
-        Op::Write => format!("writes {object}"),
-        Op::ReadWrite => format!("reads and writes {object} in one step"),
-        Op::Update(Update::Send) => format!("puts a message into {object}"),
-        Op::Update(update) => format!("updates {object} (`{}`)", method(update)),
-        Op::Acquire => format!("locks {object}"),
-        Op::Release => format!("unlocks {object}"),
-        Op::AcquireShared => format!("locks {object} for reading"),
-        Op::ReleaseShared => format!("unlocks {object} (held for reading)"),
-        Op::Upgrade => format!("upgrades its lock of {object}"),
-        Op::Downgrade => format!("downgrades its lock of {object}"),
-        Op::Fork => "spawns a thread".to_string(),
-        Op::Join => "joins a thread".to_string(),
-        Op::Signal => format!("signals {object}"),
-        Op::Await => format!("is woken by {object}"),
-        Op::Send => "sends a message".to_string(),
-        Op::Recv => "receives the message".to_string(),
-        Op::Begin => "begins".to_string(),
-        Op::End => "ends".to_string(),
-        Op::Split => "waits for another thread".to_string(),
-        Op::Restart => "starts anew".to_string(),
-        Op::Exit => "exits".to_string(),
-        Op::Retire => format!("drops {object}"),
-        Op::Value => "notes a value".to_string(),
-        Op::Born => format!("makes {object} known"),
     }
 }
 
@@ -342,8 +298,8 @@ fn reason(report: &Report, from: &Access, to: &Access) -> String {
         (_, Op::Join) => format!("({b}) joins the thread of ({a})"),
         _ => format!(
             "({a}) {} before ({b}) {}",
-            does(from.op, &object_label(report, from)),
-            does(to.op, "it")
+            from.op.does(&object_label(report, from)),
+            to.op.does("it")
         ),
     }
 }

@@ -9,6 +9,7 @@ pub mod aero;
 mod error;
 mod former;
 mod intern;
+mod op;
 pub mod rapid;
 mod source;
 mod tables;
@@ -18,7 +19,9 @@ pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
 pub(crate) use former::Former;
 pub use former::Owner;
-pub use rapid::{CsvReader, RoadRunnerReader, StdReader, StdWriter, op_name};
+pub use op::op_name;
+pub(crate) use op::{Class, TABLE, Target};
+pub use rapid::{CsvReader, RoadRunnerReader, StdReader, StdWriter};
 pub use source::{Format, Source, from_reader, open};
 use tables::Description;
 pub use tables::Tables;
@@ -142,17 +145,6 @@ pub struct Event {
     pub site: SiteId,
     /// What.
     pub op: Op,
-}
-
-impl Op {
-    /// Whether its target is an object.
-    pub(crate) fn is_on_object(self) -> bool {
-        use Op::*;
-        !matches!(
-            self,
-            Begin | End | Split | Restart | Fork | Join | Exit | Value
-        )
-    }
 }
 
 const _: () = assert!(size_of::<Event>() == 16);

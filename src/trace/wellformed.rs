@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BlockId, Event, Names, ObjectId, Op, StrandId};
+use super::{BlockId, Event, Names, ObjectId, Op, StrandId, Target};
 
 /// A rule that an event breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,12 +116,12 @@ pub fn object_name(names: &dyn Names, id: ObjectId) -> String {
 pub fn describe(event: &Event, names: &dyn Names) -> String {
     let strand = names.strand(event.strand).name;
     let operation = super::op_name(event.op);
-    let target = match event.op {
-        Op::Begin | Op::End => names.block(BlockId(event.target)).name,
-        Op::Fork | Op::Join => names.strand(event.other()).name,
-        Op::Split | Op::Restart | Op::Exit => String::new(),
-        Op::Value => event.value().to_string(),
-        _ => object_name(names, event.object()),
+    let target = match event.op.row().target {
+        Target::Block => names.block(BlockId(event.target)).name,
+        Target::Strand => names.strand(event.other()).name,
+        Target::Nothing => String::new(),
+        Target::Value => event.value().to_string(),
+        Target::Object(_) => object_name(names, event.object()),
     };
     if target.is_empty() {
         format!("{operation} by {strand}")

@@ -73,7 +73,7 @@ fn what_is_no_report_is_refused_with_its_line() {
         (damage("\"from\":1", "\"from\":0"), "does not exist"),
         (
             damage("\"op\":\"read\"", "\"op\":\"frob\""),
-            "unknown operation \"frob\", expected one of begin, end",
+            "unknown operation \"frob\", expected one of read, write",
         ),
         (
             damage("read-write-write", "read-write"),

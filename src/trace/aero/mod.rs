@@ -42,8 +42,6 @@ mod writer;
 pub use reader::AeroReader;
 pub use writer::AeroWriter;
 
-use super::{ObjectKind, Op, Update};
-
 /// How every file begins.
 pub(crate) const MAGIC: [u8; 8] = *b"AERO\r\n\x1a\n";
 const VERSION: u16 = 1;
@@ -79,87 +77,6 @@ const SAME_OWNER: u64 = 1 << 12;
 
 /// The length of a name that is not there.
 const NO_NAME: u16 = u16::MAX;
-
-/// An operation's code is its index.
-const OPS: [Op; 31] = [
-    Op::Read,
-    Op::Write,
-    Op::ReadWrite,
-    Op::Acquire,
-    Op::Release,
-    Op::Begin,
-    Op::End,
-    Op::Fork,
-    Op::Join,
-    Op::AcquireShared,
-    Op::ReleaseShared,
-    Op::Upgrade,
-    Op::Downgrade,
-    Op::Split,
-    Op::Restart,
-    Op::Signal,
-    Op::Await,
-    Op::Send,
-    Op::Recv,
-    Op::Retire,
-    Op::Value,
-    Op::Update(Update::Add),
-    Op::Update(Update::Sub),
-    Op::Update(Update::And),
-    Op::Update(Update::Or),
-    Op::Update(Update::Xor),
-    Op::Update(Update::Max),
-    Op::Update(Update::Min),
-    Op::Update(Update::Send),
-    Op::Exit,
-    Op::Born,
-];
-
-/// An object kind's code is its index.
-const KINDS: [ObjectKind; 6] = [
-    ObjectKind::Variable,
-    ObjectKind::Lock,
-    ObjectKind::BareLock,
-    ObjectKind::Channel,
-    ObjectKind::Message,
-    ObjectKind::Signal,
-];
-
-/// What an operation's target numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    Object,
-    Strand,
-    Block,
-    Nothing,
-    /// The operation's target and site are a value.
-    Value,
-}
-
-const fn class(op: Op) -> Class {
-    match op {
-        Op::Begin | Op::End => Class::Block,
-        Op::Fork | Op::Join => Class::Strand,
-        Op::Split | Op::Restart | Op::Exit => Class::Nothing,
-        Op::Value => Class::Value,
-        Op::Read
-        | Op::Write
-        | Op::ReadWrite
-        | Op::Update(_)
-        | Op::Acquire
-        | Op::Release
-        | Op::AcquireShared
-        | Op::ReleaseShared
-        | Op::Upgrade
-        | Op::Downgrade
-        | Op::Signal
-        | Op::Await
-        | Op::Send
-        | Op::Recv
-        | Op::Retire
-        | Op::Born => Class::Object,
-    }
-}
 
 /// The checksum of bytes, whose number is a multiple of 4. Each step is a bijection of its word, so that a change within one word is
 /// always seen.
@@ -267,7 +184,7 @@ mod tests {
             while let Ok(true) = reader.fill(&mut batch) {
                 for (index, event) in batch.iter().enumerate() {
                     let names = reader.names();
-                    let object = matches!(class(event.op), Class::Object);
+                    let object = event.op.is_on_object();
                     prop_assert!(!object || (event.target as usize) < file.len());
                     prop_assert!((event.strand.0 as usize) < file.len());
                     names.object(ObjectId(event.target));

@@ -2,25 +2,24 @@
 
 use std::io::{self, Read};
 
-use super::{Class, KINDS, OPS};
 use crate::trace::{
-    BlockId, BlockInfo, Description, Error, Event, ObjectId, Op, Place, Semantics, SiteId,
-    SiteInfo, Source, StrandId, Tables,
+    BlockId, BlockInfo, Description, Error, Event, ObjectId, ObjectKind, Op, Place, Semantics,
+    SiteId, SiteInfo, Source, StrandId, TABLE, Tables, Target,
 };
 
 /// For each of the 64 codes: the operation, and whose limit its target has.
 const DECODE: [(Op, u8); 64] = {
     let mut table = [(Op::Read, LIMIT_INVALID); 64];
     let mut code = 0;
-    while code < OPS.len() {
-        let limit = match super::class(OPS[code]) {
-            Class::Object => LIMIT_OBJECTS,
-            Class::Strand => LIMIT_STRANDS,
-            Class::Block => LIMIT_BLOCKS,
-            Class::Nothing => LIMIT_NOTHING,
-            Class::Value => LIMIT_INVALID,
+    while code < TABLE.len() {
+        let limit = match TABLE[code].target {
+            Target::Object(_) => LIMIT_OBJECTS,
+            Target::Strand => LIMIT_STRANDS,
+            Target::Block => LIMIT_BLOCKS,
+            Target::Nothing => LIMIT_NOTHING,
+            Target::Value => LIMIT_INVALID,
         };
-        table[code] = (OPS[code], limit);
+        table[code] = (TABLE[code].op, limit);
         code += 1;
     }
     table
@@ -336,7 +335,7 @@ impl<R: Read> AeroReader<R> {
         let second = u64::from_le_bytes(*second);
         let (code, strand) = (first >> 6 & 63, (first >> 32) as u32);
         let (target, site) = (second as u32, (second >> 32) as u32);
-        let Some(&op) = OPS.get(code as usize) else {
+        let Some(op) = TABLE.get(code as usize).map(|row| row.op) else {
             return Err(Wrong::new(
                 self.next,
                 "the code of an operation",
@@ -432,7 +431,7 @@ impl<R: Read> AeroReader<R> {
                 }
             }
             super::DEFINE_OBJECT => {
-                let Some(&kind) = KINDS.get(kind) else {
+                let Some(&kind) = ObjectKind::ALL.get(kind) else {
                     return Err(Wrong::new(
                         at,
                         "an object's kind (0 to 5)",

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{Class, KINDS, OPS};
+use crate::trace::op::Row;
 use crate::trace::{
     BlockId, BlockInfo, Event, MAX_NAME, Names, ObjectId, ObjectInfo, ObjectKind, Op, Semantics,
-    SiteId, SiteInfo, StrandId, StrandInfo,
+    SiteId, SiteInfo, StrandId, StrandInfo, Target,
 };
 
 /// Writes the `.aero` format.
@@ -104,10 +104,7 @@ impl<W: Write> AeroWriter<W> {
             number
         });
         let created = self.sites.get(info.created.0).unwrap_or(0);
-        let kind = KINDS
-            .iter()
-            .position(|kind| *kind == info.kind)
-            .unwrap_or(0) as u64;
+        let kind = u64::from(info.kind.code());
         let length = |name: Option<&[u8]>| name.map_or(super::NO_NAME, |name| name.len() as u16);
         let (name, type_name) = (
             info.name.as_deref().map(cut),
@@ -174,31 +171,31 @@ impl<W: Write> AeroWriter<W> {
             Some(strand) => strand,
             None => self.strand_from(event.strand, names)?,
         };
-        let class = super::class(event.op);
-        let target = match class {
-            Class::Object => match self.objects.get(event.target) {
+        let row = event.op.row();
+        let target = match row.target {
+            Target::Object(_) => match self.objects.get(event.target) {
                 Some(object) => object,
                 None => self.object_from(event.object(), names)?,
             },
-            Class::Strand => match self.strands.get(event.target) {
+            Target::Strand => match self.strands.get(event.target) {
                 Some(strand) if event.op == Op::Join => strand,
                 _ => self.strand_from(event.other(), names)?,
             },
-            Class::Block => match self.blocks.get(event.target) {
+            Target::Block => match self.blocks.get(event.target) {
                 Some(block) => block,
                 None => self.block_from(event.block(), names)?,
             },
-            Class::Nothing => 0,
-            Class::Value => event.target,
+            Target::Nothing => 0,
+            Target::Value => event.target,
         };
-        let site = match class {
-            Class::Value => event.site.0,
+        let site = match row.target {
+            Target::Value => event.site.0,
             _ => match self.sites.get(event.site.0) {
                 Some(site) => site,
                 None => self.site_from(event.site, names)?,
             },
         };
-        self.record(event.op, class, strand, target, site);
+        self.record(row, strand, target, site);
         if matches!(event.op, Op::Retire | Op::Recv) {
             self.objects.unset(event.target);
             self.free_objects.push(target);
@@ -211,12 +208,12 @@ impl<W: Write> AeroWriter<W> {
     }
 
     #[inline]
-    fn record(&mut self, op: Op, class: Class, strand: u32, target: u32, site: u32) {
-        let code = code(op);
+    fn record(&mut self, row: &Row, strand: u32, target: u32, site: u32) {
+        let code = u64::from(row.code);
         let narrow = strand >> super::STRAND_BITS == 0
             && target >> super::TARGET_BITS == 0
             && site >> super::SITE_BITS == 0
-            && class != Class::Value;
+            && row.target != Target::Value;
         let (strand, target, site) = (u64::from(strand), u64::from(target), u64::from(site));
         if narrow {
             let word = code
@@ -319,13 +316,6 @@ impl<W: Write> AeroWriter<W> {
         self.out.flush()?;
         Ok(self.out)
     }
-}
-
-/// The operation's code.
-#[inline]
-fn code(op: Op) -> u64 {
-    // The compiler makes a table of it: the search runs over constants.
-    OPS.iter().position(|known| *known == op).unwrap_or(0) as u64
 }
 
 /// A name is as long as may be, cut between two characters.

@@ -4,10 +4,12 @@ use std::io::Read;
 
 use super::lines::{LineMap, Lines, shown};
 use super::names::Registry;
-use super::ops::{self, Argument};
-use super::reader::{Target, Wrong, apply, parse_operation};
+use super::reader::{Argument, Wrong, apply, parse_operation};
 use crate::trace::intern::Key;
-use crate::trace::{Error, Event, Op, Place, Semantics, SiteId, Source, StrandId, Tables};
+use crate::trace::op::{self, Target};
+use crate::trace::{
+    Error, Event, ObjectKind, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
+};
 
 const BATCH: usize = 4096;
 /// More columns than any trace has threads, and few enough to make strands of.
@@ -127,19 +129,12 @@ fn parse_row(
     let strand = registry.strand(&Key::new(name.as_bytes()));
     let field = &text[from..to];
     let mut push =
-        |(op, target): (Op, Target)| batch.push(target.event(StrandId(strand), site, op));
+        |(op, argument): (Op, Argument)| batch.push(argument.event(StrandId(strand), site, op));
     let Some(variable) = field
         .strip_prefix(b"sync(")
         .and_then(|rest| rest.strip_suffix(b")"))
     else {
-        push(parse_operation(
-            registry,
-            text,
-            from,
-            to,
-            ops::parse_csv,
-            ops::KNOWN_CSV,
-        )?);
+        push(parse_operation(registry, text, from, to, parse, known)?);
         return Ok(());
     };
     let lock = [b"VARLOCK-", variable, b"-KCOLRAV"].concat();
@@ -147,37 +142,26 @@ fn parse_row(
         Some((0, lock.len())),
         Some((to - 1 - variable.len(), to - 1)),
     );
-    push(apply(
-        registry,
-        &lock,
-        Op::Acquire,
-        Argument::Lock,
-        lock_span,
-        field,
-    )?);
-    push(apply(
-        registry,
-        text,
-        Op::Read,
-        Argument::Variable,
-        span,
-        field,
-    )?);
-    push(apply(
-        registry,
-        text,
-        Op::Write,
-        Argument::Variable,
-        span,
-        field,
-    )?);
-    push(apply(
-        registry,
-        &lock,
-        Op::Release,
-        Argument::Lock,
-        lock_span,
-        field,
-    )?);
+    push(apply(registry, &lock, Op::Acquire, LOCK, lock_span, field)?);
+    push(apply(registry, text, Op::Read, VARIABLE, span, field)?);
+    push(apply(registry, text, Op::Write, VARIABLE, span, field)?);
+    push(apply(registry, &lock, Op::Release, LOCK, lock_span, field)?);
     Ok(())
+}
+
+const LOCK: Target = Target::Object(ObjectKind::Lock);
+const VARIABLE: Target = Target::Object(ObjectKind::Variable);
+
+/// The operation of this name: RAPID's, or one of the STD format.
+fn parse(name: &[u8]) -> Option<(Op, Target)> {
+    match name {
+        b"start" => Some((Op::Fork, Target::Strand)),
+        b"enter" => Some((Op::Begin, Target::Block)),
+        b"exit" => Some((Op::End, Target::Block)),
+        _ => op::parse_std(name),
+    }
+}
+
+fn known() -> String {
+    "r w acq rel start join enter exit sync, or an operation of the STD format".to_owned()
 }

@@ -95,13 +95,11 @@
 mod csv;
 mod lines;
 mod names;
-mod ops;
 mod reader;
 mod roadrunner;
 mod writer;
 
 pub use csv::CsvReader;
-pub use ops::name as op_name;
 pub use reader::StdReader;
 pub use roadrunner::RoadRunnerReader;
 pub(in crate::trace) use roadrunner::is_printed;

@@ -1,8 +1,7 @@
 //! The names of a text, each kind of thing for itself.
 
-use super::ops::Argument;
 use crate::trace::intern::{Interner, Key};
-use crate::trace::{ObjectKind, Op, SiteId, Tables, Update};
+use crate::trace::{ObjectKind, Op, SiteId, Tables};
 
 /// Gives numbers to the names of a text.
 pub(super) struct Registry {
@@ -75,9 +74,9 @@ impl Registry {
         Tables::label(index)
     }
 
-    /// The object that `op` is on. A retirement takes the name from it, so that the name's next object is a new one.
+    /// The object that `op` is on, of this kind if it is new. A retirement takes the name from it, so that the name's next object is a new one.
     #[inline]
-    pub(super) fn object(&mut self, key: &Key<'_>, op: Op, argument: Argument) -> u32 {
+    pub(super) fn object(&mut self, key: &Key<'_>, op: Op, kind: ObjectKind) -> u32 {
         let Self {
             tables,
             variables,
@@ -86,7 +85,7 @@ impl Registry {
             free,
             ..
         } = self;
-        let numbers = if argument == Argument::Lock {
+        let numbers = if kind == ObjectKind::Lock {
             locks
         } else {
             variables
@@ -95,7 +94,7 @@ impl Registry {
             .get(key, |id| tables.object_name(id))
             .unwrap_or_else(|| {
                 let id = free.pop().unwrap_or(tables.objects() as u32);
-                tables.name_object(id, kind(op, argument), key.bytes());
+                tables.name_object(id, kind, key.bytes());
                 numbers.insert(key, id);
                 id
             });
@@ -104,16 +103,5 @@ impl Registry {
             retired.push(id);
         }
         id
-    }
-}
-
-/// What an object is, by the first operation on it.
-fn kind(op: Op, argument: Argument) -> ObjectKind {
-    match op {
-        _ if argument == Argument::Lock => ObjectKind::Lock,
-        Op::Signal | Op::Await => ObjectKind::Signal,
-        Op::Send | Op::Recv => ObjectKind::Message,
-        Op::Update(Update::Send) => ObjectKind::Channel,
-        _ => ObjectKind::Variable,
     }
 }

@@ -4,10 +4,10 @@ use std::io::Read;
 
 use super::lines::{LineMap, Lines, shown};
 use super::names::Registry;
-use super::ops::{self, Argument};
 use crate::trace::intern::{Key, load};
+use crate::trace::op::{self, Target};
 use crate::trace::{
-    Error, Event, MAX_NAME, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
+    Error, Event, MAX_NAME, ObjectKind, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
 };
 
 const BATCH: usize = 4096;
@@ -154,7 +154,14 @@ fn parse_line(registry: &mut Registry, text: &[u8], start: usize) -> Result<(Eve
         return Err(Wrong::new("the name of a thread", "nothing"));
     }
     let strand = registry.strand(&bounded(text, start, first)?);
-    let (op, target) = parse_operation(registry, text, first + 1, second, ops::parse, ops::KNOWN)?;
+    let (op, target) = parse_operation(
+        registry,
+        text,
+        first + 1,
+        second,
+        op::parse_std,
+        op::std_names,
+    )?;
 
     let mut at = second + 1;
     let mut number = 0;
@@ -215,17 +222,18 @@ fn bounded(text: &[u8], start: usize, end: usize) -> Result<Key<'_>, Wrong> {
     Ok(Key::within(text, start, end))
 }
 
-pub(super) enum Target {
+/// What the argument of an operation stands for.
+pub(super) enum Argument {
     Number(u32),
     Value(i64),
 }
 
-impl Target {
+impl Argument {
     #[inline]
     pub(super) fn event(self, strand: StrandId, site: SiteId, op: Op) -> Event {
         let (target, site) = match self {
-            Target::Number(target) => (target, site),
-            Target::Value(value) => (value as u32, SiteId((value as u64 >> 32) as u32)),
+            Argument::Number(target) => (target, site),
+            Argument::Value(value) => (value as u32, SiteId((value as u64 >> 32) as u32)),
         };
         Event {
             strand,
@@ -236,16 +244,16 @@ impl Target {
     }
 }
 
-/// The operation in `text[start..end]`; `parse` knows the names, and `known` lists them.
+/// The operation in `text[start..end]`; `parse` knows the names, and `known` lists them for an error.
 #[inline]
 pub(super) fn parse_operation(
     registry: &mut Registry,
     text: &[u8],
     start: usize,
     end: usize,
-    parse: impl Fn(&[u8]) -> Option<(Op, Argument)>,
-    known: &str,
-) -> Result<(Op, Target), Wrong> {
+    parse: impl Fn(&[u8]) -> Option<(Op, Target)>,
+    known: impl Fn() -> String,
+) -> Result<(Op, Argument), Wrong> {
     let field = &text[start..end];
     // Most events are reads and writes.
     let open = match field {
@@ -259,10 +267,11 @@ pub(super) fn parse_operation(
         Some(_) => return Err(Wrong::new("`)` at the end of the operation", shown(field))),
         None => (field, None),
     };
-    let Some((op, argument)) = parse(name) else {
-        return Err(Wrong::new(format!("an operation ({known})"), shown(field)));
+    let Some((op, target)) = parse(name) else {
+        let expected = format!("an operation ({})", known());
+        return Err(Wrong::new(expected, shown(field)));
     };
-    apply(registry, text, op, argument, inner, field)
+    apply(registry, text, op, target, inner, field)
 }
 
 /// The operation on the argument in `text[inner]`; `field` is what an error shows.
@@ -271,10 +280,10 @@ pub(super) fn apply(
     registry: &mut Registry,
     text: &[u8],
     op: Op,
-    argument: Argument,
+    target: Target,
     inner: Option<(usize, usize)>,
     field: &[u8],
-) -> Result<(Op, Target), Wrong> {
+) -> Result<(Op, Argument), Wrong> {
     let needed = |what: &str| match inner {
         Some((start, end)) if start < end => bounded(text, start, end),
         _ => Err(Wrong::new(
@@ -282,19 +291,24 @@ pub(super) fn apply(
             shown(field),
         )),
     };
-    let target = match argument {
-        Argument::Variable => registry.object(&needed("a variable")?, op, argument),
-        Argument::Lock => registry.object(&needed("a lock")?, op, argument),
-        Argument::Strand => registry.strand(&needed("a thread")?),
-        Argument::Block => {
+    let number = match target {
+        Target::Object(kind) => {
+            let what = match kind {
+                ObjectKind::Lock => "a lock",
+                _ => "a variable",
+            };
+            registry.object(&needed(what)?, op, kind)
+        }
+        Target::Strand => registry.strand(&needed("a thread")?),
+        Target::Block => {
             let (start, end) = inner.unwrap_or((0, 0));
             registry.block(&bounded(text, start, end)?)
         }
-        Argument::Nothing => match inner {
+        Target::Nothing => match inner {
             None => 0,
             Some(_) => return Err(Wrong::new("no argument", shown(field))),
         },
-        Argument::Number => {
+        Target::Value => {
             let digits = inner.and_then(|(start, end)| std::str::from_utf8(&text[start..end]).ok());
             let Some(value) = digits.and_then(|digits| digits.parse().ok()) else {
                 return Err(Wrong::new(
@@ -302,8 +316,8 @@ pub(super) fn apply(
                     shown(field),
                 ));
             };
-            return Ok((op, Target::Value(value)));
+            return Ok((op, Argument::Value(value)));
         }
     };
-    Ok((op, Target::Number(target)))
+    Ok((op, Argument::Number(number)))
 }

@@ -4,7 +4,6 @@ use std::io::Read;
 
 use super::lines::{LineMap, Lines, shown};
 use super::names::Registry;
-use super::ops::Argument;
 use super::reader::{Wrong, apply, label};
 use crate::trace::intern::Key;
 use crate::trace::{
@@ -111,17 +110,16 @@ fn word(text: &[u8], from: usize, end: usize) -> (usize, usize) {
     (start, (start..end).find(blank).unwrap_or(end))
 }
 
-fn operation(name: &[u8]) -> Option<(Op, Argument)> {
-    use Argument::*;
+fn operation(name: &[u8]) -> Option<Op> {
     Some(match name {
-        b"Rd" | b"ARd" | b"VRd" => (Op::Read, Variable),
-        b"Wr" | b"AWr" | b"VWr" => (Op::Write, Variable),
-        b"Acquire" => (Op::Acquire, Lock),
-        b"Release" => (Op::Release, Lock),
-        b"Start" => (Op::Fork, Strand),
-        b"Join" => (Op::Join, Strand),
-        b"Enter" => (Op::Begin, Block),
-        b"Exit" => (Op::End, Block),
+        b"Rd" | b"ARd" | b"VRd" => Op::Read,
+        b"Wr" | b"AWr" | b"VWr" => Op::Write,
+        b"Acquire" => Op::Acquire,
+        b"Release" => Op::Release,
+        b"Start" => Op::Fork,
+        b"Join" => Op::Join,
+        b"Enter" => Op::Begin,
+        b"Exit" => Op::End,
         _ => return None,
     })
 }
@@ -135,7 +133,7 @@ fn parse(registry: &mut Registry, text: &[u8], start: usize, end: usize) -> Resu
         .iter()
         .position(|&byte| byte == b'(')
         .ok_or_else(wrong)?;
-    let (op, argument) = operation(&call[..open]).ok_or_else(wrong)?;
+    let op = operation(&call[..open]).ok_or_else(wrong)?;
     let inner = call[open + 1..].strip_suffix(b")").ok_or_else(wrong)?;
     let comma = inner
         .iter()
@@ -151,7 +149,7 @@ fn parse(registry: &mut Registry, text: &[u8], start: usize, end: usize) -> Resu
     }
     let strand = StrandId(registry.strand(&Key::new(strand)));
     let target = Some((to - 1 - target.len(), to - 1));
-    let (op, target) = apply(registry, text, op, argument, target, call)?;
+    let (op, target) = apply(registry, text, op, op.row().target, target, call)?;
     let site = match op {
         Op::Read | Op::Write | Op::Begin | Op::End => location(registry, text, to, end)?,
         _ => SiteId::NONE,

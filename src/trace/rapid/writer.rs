@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::ops;
-use crate::trace::{Event, Names, ObjectKind, Op, SiteId, SiteInfo};
+use crate::trace::{Event, Names, ObjectKind, Op, SiteId, SiteInfo, Target, op_name};
 
 /// Writes the STD format.
 ///
@@ -60,7 +59,10 @@ impl<W: Write> StdWriter<W> {
     pub fn event(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
         match event.op {
             Op::Retire => self.retire(event, names),
-            op => self.line(op, ops::name(op), event, names, is_lock(op)),
+            op => {
+                let lock = op.row().target == Target::Object(ObjectKind::Lock);
+                self.line(op, op_name(op), event, names, lock);
+            }
         }
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
@@ -109,9 +111,9 @@ impl<W: Write> StdWriter<W> {
         buffer.extend_from_slice(strand(strands, event.strand.0, names).as_bytes());
         buffer.push(b'|');
         buffer.extend_from_slice(operation.as_bytes());
-        match op {
-            Op::Split | Op::Restart | Op::Exit => {}
-            Op::Begin | Op::End => {
+        match op.row().target {
+            Target::Nothing => {}
+            Target::Block => {
                 let name = blocks
                     .entry(event.target)
                     .or_insert_with(|| clean(&names.block(event.block()).name));
@@ -119,13 +121,14 @@ impl<W: Write> StdWriter<W> {
                     argument(buffer, name);
                 }
             }
-            Op::Fork => {
-                strands.rename(event.target);
+            Target::Strand => {
+                if op == Op::Fork {
+                    strands.rename(event.target);
+                }
                 argument(buffer, strand(strands, event.target, names));
             }
-            Op::Join => argument(buffer, strand(strands, event.target, names)),
-            Op::Value => argument(buffer, &event.value().to_string()),
-            _ => {
+            Target::Value => argument(buffer, &event.value().to_string()),
+            Target::Object(_) => {
                 let (written, prefix) = if lock { (locks, 'L') } else { (variables, 'V') };
                 let name = written.name(event.target, || {
                     let name = names.object(event.object()).name.unwrap_or_default();
@@ -175,18 +178,6 @@ fn argument(buffer: &mut Vec<u8>, name: &str) {
     buffer.push(b'(');
     buffer.extend_from_slice(name.as_bytes());
     buffer.push(b')');
-}
-
-fn is_lock(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-    )
 }
 
 /// A name without what would end its field.
