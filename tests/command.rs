@@ -97,6 +97,32 @@ fn a_violation_exits_with_1_and_shows_the_whole_cycle() {
 }
 
 #[test]
+fn a_closed_pipe_changes_no_exit_code() {
+    let folder = Folder::new("closed-pipe");
+    let violation = folder.file("a.std", VIOLATION);
+    let serializable = folder.file("b.std", SERIALIZABLE);
+    let wrong = folder.file("c.std", "oops\n");
+    for (arguments, code) in [
+        (["check", &violation], 1),
+        (["check", &serializable], 0),
+        (["check", &wrong], 2),
+        (["predict", &serializable], 0),
+        (["stats", &violation], 0),
+        (["report", &violation], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+            .args(arguments)
+            .stdout(writer)
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
 fn json_is_one_object_with_the_promised_keys() {
     let folder = Folder::new("json");
     let file = folder.file("a.std", VIOLATION);

@@ -126,13 +126,15 @@ fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     }
 }
 
-/// Writes to standard output.
+/// Writes to standard output. A reader that has seen enough closes the pipe, which changes no verdict.
 fn print(text: &str) -> Result<Verdict, Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Output("standard output".to_owned(), error))?;
-    Ok(Verdict::Clean)
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Output("standard output".to_owned(), error))
+        }
+        _ => Ok(Verdict::Clean),
+    }
 }
 
 /// A value as JSON, with a line's end.
