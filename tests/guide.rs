@@ -40,8 +40,8 @@ mod examples {
             .arg(target)
             .current_dir(root())
             .stderr(Stdio::inherit());
-        for (example, ..) in EXAMPLES {
-            command.args(["--example", example]);
+        for example in all() {
+            command.args(["--example", &example]);
         }
         for (feature, is_on) in FEATURES {
             if is_on {
@@ -59,6 +59,16 @@ mod examples {
                 let binary = message["executable"].as_str()?;
                 Some((name.to_owned(), binary.into()))
             })
+            .collect()
+    }
+
+    /// The names of all examples.
+    fn all() -> Vec<String> {
+        let entries = std::fs::read_dir(root().join("examples")).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        let sources = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        sources
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
             .collect()
     }
 
@@ -88,6 +98,38 @@ mod examples {
             }
         }
         command.output().unwrap()
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn the_report_file_of_each_example_is_read_by_the_command() {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-files");
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut read_back = std::collections::BTreeSet::new();
+        for example in all() {
+            let file = folder.join(format!("{example}.json"));
+            Command::new(binary(&example))
+                .current_dir(root())
+                .env("AERODROME_REPORT", &file)
+                .output()
+                .unwrap();
+            if !file.exists() {
+                continue;
+            }
+            for form in ["--text", "--html=-", "--sarif=-"] {
+                let output = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+                    .args(["report", form])
+                    .arg(&file)
+                    .output()
+                    .unwrap();
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.code(), Some(0), "{example} {form}: {errors}");
+            }
+            read_back.insert(example);
+        }
+        for (example, ..) in EXAMPLES {
+            assert!(read_back.contains(example), "{example} wrote no report");
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! The report of each kernel's `bug.rs` names the lines that its `NOTES.md` names, and blames the block that is wrong.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Command;
 
-use aerodrome::report::{Place, Report};
+use aerodrome::report::{Place, Report, json};
 use aerodrome_kernels::{with_parking_lot, with_std};
 
 /// What a report has to say.
@@ -178,4 +182,44 @@ fn reports_of_std_kernels_name_the_lines_to_change() {
 #[test]
 fn reports_of_parking_lot_kernels_name_the_lines_to_change() {
     assert_reports(with_parking_lot::ALL);
+}
+
+/// Runs a kernel as a program whose reports go to a file, and reads that file. Nothing where there was nothing to report.
+fn read_back(library: &str, kernel: &str, variant: &str) -> Vec<Report> {
+    let name = format!("{library}-{kernel}-{variant}.json");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&file);
+    Command::new(env!("CARGO_BIN_EXE_kernel"))
+        .args([library, kernel, variant])
+        .env("AERODROME", "log")
+        .env("AERODROME_REPORT", &file)
+        .output()
+        .unwrap();
+    match File::open(&file) {
+        Ok(opened) => json::read(BufReader::new(opened))
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display())),
+        Err(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn the_report_file_of_each_kernel_can_be_read() {
+    for (library, kernels) in [
+        ("std", with_std::ALL),
+        ("parking_lot", with_parking_lot::ALL),
+    ] {
+        for (kernel, variant, _) in kernels {
+            let reports = read_back(library, kernel, variant);
+            let windows = reports.iter().filter(|report| report.window.is_some());
+            assert_eq!(
+                windows.count(),
+                reports.len(),
+                "{library} {kernel} {variant}"
+            );
+            assert!(
+                *variant != "bug" || !reports.is_empty(),
+                "{library} {kernel}: no report"
+            );
+        }
+    }
 }
