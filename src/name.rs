@@ -22,7 +22,7 @@ pub use self::tracked::{Tracked, name};
 
 #[cfg(feature = "check")]
 mod tracked {
-    use crate::record::{Object, Order, names, quiet_pen, untracked};
+    use crate::record::{Object, Order, names, pen, untracked};
     use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 
     /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by, and atomics for
@@ -42,7 +42,7 @@ mod tracked {
     /// If the object is an atomic whose value is outside `i64`, and an open property speaks of it.
     #[track_caller]
     pub fn name<T: Tracked + ?Sized>(object: &T, name: &str) {
-        if quiet_pen().is_some() {
+        if pen().is_some() {
             object.record_name(untracked(|| names::number(name)));
         }
     }
@@ -59,7 +59,7 @@ mod tracked {
 
     /// Records that an object has a name.
     fn record<O: Order>(object: &Object<O>, number: u32) {
-        if let Some(pen) = quiet_pen() {
+        if let Some(pen) = pen() {
             pen.name(object, number);
         }
     }

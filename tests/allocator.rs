@@ -129,9 +129,20 @@ fn child_allocates() {
     println!("done");
 }
 
-/// As the settings' documentation advises: told at the test's end or by words alone, a violation unwinds through no allocation.
+/// A violation unwinds through no allocation: it is told at the end of the scope, or at that of the test.
 #[test]
 fn a_violation_beside_a_tracked_allocator_is_told() {
+    let ended = run(&mut child("child_is_told_at_the_end_of_the_scope")).expect_code(101);
+    assert_eq!(
+        (
+            ended.count("error: `twice` is not atomic"),
+            ended.count("allocated for a while"),
+            ended.count("went on"),
+        ),
+        (1, 1, 0),
+        "{}",
+        ended.output()
+    );
     let ended = run(&mut child("child_is_judged_at_its_end")).expect_code(101);
     assert_eq!(
         ended.count("error: `twice` is not atomic"),
@@ -148,6 +159,13 @@ fn a_violation_beside_a_tracked_allocator_is_told() {
         ended.output()
     );
     assert_eq!(ended.count("went on"), 1, "{}", ended.output());
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_is_told_at_the_end_of_the_scope() {
+    violate();
+    println!("went on");
 }
 
 #[aerodrome::test]
@@ -179,6 +197,7 @@ fn violate() {
         while start.elapsed() < Duration::from_millis(300) {
             drop(vec![0]);
         }
+        println!("allocated for a while");
     });
 }
 

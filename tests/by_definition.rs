@@ -554,21 +554,8 @@ impl Findings {
     }
 }
 
-/// Strands with even numbers are of one scope, the others of another.
-fn scope(strand: StrandId) -> u32 {
-    strand.0 % 2
-}
-
-fn checker(engine: EngineKind, semantics: Semantics) -> Checker {
-    let mut checker = Checker::new(engine, semantics);
-    for strand in (0..8).map(StrandId) {
-        checker.set_scope(strand, scope(strand));
-    }
-    checker
-}
-
 fn singly(engine: EngineKind, semantics: Semantics, events: &[Event]) -> Findings {
-    let (mut checker, mut given_out) = (checker(engine, semantics), Vec::new());
+    let (mut checker, mut given_out) = (Checker::new(engine, semantics), Vec::new());
     for (&event, position) in events.iter().zip(1..) {
         let found = checker.step(event, position, &KINDS);
         given_out.extend(found.map(|violation| (position, *violation)));
@@ -582,7 +569,7 @@ fn in_runs(
     events: &[Event],
     random: &mut Random,
 ) -> Findings {
-    let (mut checker, mut given_out) = (checker(engine, semantics), Vec::new());
+    let (mut checker, mut given_out) = (Checker::new(engine, semantics), Vec::new());
     let mut at = 0;
     while at < events.len() {
         let left = (events.len() - at) as u64;
@@ -598,21 +585,21 @@ fn in_runs(
     Findings::new(checker, given_out)
 }
 
-/// What makes two violations one: scope, block, entry, exit and object.
-type Key = (u32, Option<BlockId>, SiteId, SiteId, Option<u32>);
+/// What makes two violations one: block, entry, exit and object.
+type Key = (Option<BlockId>, SiteId, SiteId, Option<u32>);
 
 fn key(violation: &Violation, event: &Event) -> Key {
     let (n, blame) = (violation.edges.len(), violation.blame);
-    let (scope, block) = (scope(event.strand), violation.transactions[blame].block);
+    let block = violation.transactions[blame].block;
     if n == 0 {
-        return (scope, block, event.site, SiteId::NONE, None);
+        return (block, event.site, SiteId::NONE, None);
     }
     let (entry, exit) = (
         violation.edges[(blame + n - 1) % n].to,
         violation.edges[blame].from,
     );
     let object = entry.object.map(|object| object.0);
-    (scope, block, entry.site, exit.site, object)
+    (block, entry.site, exit.site, object)
 }
 
 /// A violation that is held: which, how often, and for whom.

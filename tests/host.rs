@@ -487,6 +487,27 @@ fn child_unheard() {
     exit(0);
 }
 
+/// Registered before aerodrome's own handler, so it runs after that.
+extern "C" fn late_handler() {
+    println!("late handler");
+}
+
+extern "C" fn register_late_handler() {
+    // SAFETY: a function that C may call.
+    unsafe { atexit(late_handler) };
+}
+
+#[used]
+#[unsafe(link_section = ".init_array.00001")]
+static EARLY_INITIALISER: extern "C" fn() = register_late_handler;
+
+#[test]
+fn a_process_that_fails_at_exit_runs_the_handlers_of_others() {
+    let ended = run(&mut child("child_unheard")).expect_code(101);
+    let all = ended.output();
+    assert_eq!(ended.count("late handler"), 1, "{all}");
+}
+
 #[test]
 fn a_violation_stops_the_test_in_mode_panic_and_not_in_mode_log() {
     let ended = run(child("child_heard").env("AERODROME", "panic")).expect_code(101);

@@ -62,14 +62,13 @@ pub struct Checker {
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
-    /// By strand.
-    scopes: Vec<u32>,
+    /// Whether violations that are the same to a user are given out each time.
+    repeats: bool,
 }
 
 /// What makes two violations the same to a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    scope: u32,
     block: Option<BlockId>,
     entry: SiteId,
     exit: SiteId,
@@ -100,28 +99,22 @@ impl Checker {
             abandoned: Abandoned::default(),
             known: HashMap::new(),
             counts: Vec::new(),
-            scopes: Vec::new(),
+            repeats: false,
         }
     }
 
-    /// What a strand does is of this scope from here on. Violations are repeats of one another within a scope only: two tests that
-    /// run in one process fail each for itself.
-    pub fn set_scope(&mut self, strand: StrandId, scope: u32) {
-        let at = strand.0 as usize;
-        if self.scopes.len() <= at {
-            self.scopes.resize(at + 1, 0);
+    /// Gives out every violation, and counts none: two tests that run in one process may have the same one, and are to fail each for itself.
+    #[cfg(feature = "check")]
+    pub(crate) fn with_repeats(self) -> Checker {
+        Checker {
+            repeats: true,
+            ..self
         }
-        self.scopes[at] = scope;
     }
 
     /// The position at which the strand's open transaction began.
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
         Some(self.open.since(strand)).filter(|&begin| begin != 0)
-    }
-
-    /// Forgets which violations a scope has had.
-    pub fn forget_scope(&mut self, scope: u32) {
-        self.known.retain(|key, _| key.scope != scope);
     }
 
     /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the trace's events from 1.
@@ -274,14 +267,7 @@ impl Checker {
                     .filter(|&transaction| self.is_unwritten(transaction))
                     .collect(),
             };
-            let key = Key {
-                scope: self
-                    .scopes
-                    .get(event.strand.0 as usize)
-                    .copied()
-                    .unwrap_or(0),
-                ..key(&violation, event, names)
-            };
+            let key = key(&violation, event.site, names);
             match self
                 .held
                 .iter_mut()
@@ -312,6 +298,10 @@ impl Checker {
     }
 
     fn give_out(&mut self, held: Held) {
+        if self.repeats {
+            self.ready.push_back(held.violation);
+            return;
+        }
         match self.known.entry(held.key) {
             Entry::Occupied(known) => self.counts[*known.get()] += held.count,
             Entry::Vacant(new) => {
@@ -452,7 +442,16 @@ impl Abandoned {
     }
 }
 
-fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Key {
+/// Equal for violations that are the same to a user.
+#[cfg(feature = "check")]
+pub(crate) fn signature(violation: &Violation, names: &(impl Names + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key(violation, SiteId::NONE, names).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// `site` is that of the event which closed the cycle.
+fn key(violation: &Violation, site: SiteId, names: &(impl Names + ?Sized)) -> Key {
     let mut hasher = DefaultHasher::new();
     let closing = (violation.blame + violation.edges.len())
         .checked_sub(1)
@@ -468,9 +467,8 @@ fn key(violation: &Violation, event: Event, names: &(impl Names + ?Sized)) -> Ke
         }
     }
     Key {
-        scope: 0,
         block: violation.transactions[violation.blame].block,
-        entry: closing.map_or(event.site, |at| violation.edges[at].to.site),
+        entry: closing.map_or(site, |at| violation.edges[at].to.site),
         exit: violation
             .edges
             .get(violation.blame)

@@ -17,6 +17,8 @@ pub mod velodrome;
 pub use aerodrome::Aerodrome;
 pub use aerodrome_basic::AerodromeBasic;
 pub use checker::Checker;
+#[cfg(feature = "check")]
+pub(crate) use checker::signature;
 pub use exact::Exact;
 pub use kind::{EngineKind, UnknownEngine};
 pub use semantics::Lowering;

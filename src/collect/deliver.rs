@@ -10,7 +10,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::config::{Config, Mode, Predict};
-use super::session::{Counts, News, test_of};
+use super::families::{News, test_of};
+use super::session::Counts;
 use crate::mark;
 use crate::predict::Forecast;
 use crate::record;
@@ -132,6 +133,21 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     failed && config.mode == Mode::Panic
 }
 
+/// Tells what was found too late for its test to fail of it: whether the process has thereby failed.
+pub(super) fn tell_late(news: News, config: &Config, test: &str) -> bool {
+    if news.reports.is_empty() && news.forecasts.is_empty() {
+        return false;
+    }
+    let failed = tell_at_exit(news, config);
+    if failed {
+        say(&format!(
+            "test `{test}` has ended without a block or a join after this, so it is the process that fails; \
+             with `#[aerodrome::test]` the test does"
+        ));
+    }
+    failed
+}
+
 /// One line about the run where anything was tracked, and one about each block that ran and in which nothing was.
 pub(super) fn summarize(counts: &Counts, config: &Config) {
     for block in mark::untracked_blocks() {
@@ -183,12 +199,20 @@ pub struct Outcome<R> {
     pub violations: Vec<Report>,
     /// What other schedules would show, where [`Config::predict`] is on and there is anything.
     pub forecast: Option<Forecast>,
+    /// Why not everything could be judged. A thread that was stopped in the middle of a tracked operation, by a signal handler that does not return, say,
+    /// holds up what others did after it; it is waited for, but not for ever.
+    pub incomplete: Option<String>,
 }
 
 impl<R> Outcome<R> {
-    /// Whether no violation was found.
+    /// Whether everything was judged and no violation was found.
     pub fn is_serializable(&self) -> bool {
-        self.violations.is_empty()
+        self.violations.is_empty() && self.is_complete()
+    }
+
+    /// Whether everything was judged.
+    pub fn is_complete(&self) -> bool {
+        self.incomplete.is_none()
     }
 }
 
@@ -224,12 +248,12 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
-    super::settle();
+    let incomplete = super::settle().err();
     drop(regroup);
     let News {
         mut reports,
         forecasts,
-    } = record::untracked(|| super::with(|collector| collector.session.take_collected(family)))
+    } = record::untracked(|| super::with(|collector| collector.session.take_all(family)))
         .unwrap_or_default();
     let test = std::thread::current().name().and_then(test_of);
     reports
@@ -240,6 +264,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
             value,
             violations: reports,
             forecast: forecasts.into_iter().next(),
+            incomplete,
         },
         Err(payload) => std::panic::resume_unwind(payload),
     }
@@ -255,7 +280,13 @@ pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
             forecasts: outcome.forecast.into_iter().collect(),
         };
         let untracked = record::Untracked::new();
-        tell(news, &super::config());
+        let config = super::config();
+        tell(news, &config);
+        if let Some(reason) = outcome.incomplete
+            && config.mode == Mode::Panic
+        {
+            panic!("{}", super::incomplete(reason));
+        }
         drop(untracked);
         let code = outcome.value.report();
         if code != ExitCode::SUCCESS {

@@ -18,7 +18,8 @@ pub(super) struct Live {
     strands: Vec<StrandName>,
     objects: Vec<Option<Definition>>,
     names: HashMap<u32, u32>,
-    former_strands: Former<String>,
+    /// Names and families.
+    former_strands: Former<(String, u32)>,
     former_objects: Former<(Definition, Option<u32>)>,
 }
 
@@ -41,8 +42,14 @@ enum StrandName {
 unsafe impl Send for Live {}
 
 impl Live {
-    /// The number is this strand's from now on.
-    pub(super) fn add_strand(&mut self, id: u32, strand: NonNull<Strand>, now: Moment) {
+    /// The number is this strand's from now on; its former owner was of this family.
+    pub(super) fn add_strand(
+        &mut self,
+        id: u32,
+        strand: NonNull<Strand>,
+        former_family: u32,
+        now: Moment,
+    ) {
         let at = id as usize;
         if self.strands.len() <= at {
             self.strands
@@ -53,8 +60,8 @@ impl Live {
             self.former_strands.forget_all();
         }
         if let StrandName::Gone(name) = old {
-            let name = (!now.is_quiet).then_some(name);
-            self.former_strands.hand_over(id, now.position, name);
+            let former = (!now.is_quiet).then_some((name, former_family));
+            self.former_strands.hand_over(id, now.position, former);
         }
     }
 
@@ -82,6 +89,24 @@ impl Live {
 
     pub(super) fn name(&mut self, object: u32, name: u32) {
         self.names.insert(object, name);
+    }
+
+    /// The family of the strand that had the number at the event, if it is not the present owner.
+    pub(super) fn former_family(&self, id: StrandId, position: u64) -> Owner<u32> {
+        let owner = self.former_strands.owner(id.0, position);
+        owner.map(|&(_, family)| family)
+    }
+
+    /// The strand's name, where it was asked for.
+    pub(super) fn known_name(&self, id: StrandId) -> Option<String> {
+        match self.strands.get(id.0 as usize)? {
+            // SAFETY: `strand_exited` comes before the strand is freed.
+            StrandName::Alive(strand) => unsafe { strand.as_ref() }
+                .name
+                .get()
+                .map(|it| it.to_string()),
+            StrandName::Gone(name) => Some(name.clone()),
+        }
     }
 
     fn strand_name(&self, id: StrandId) -> String {
@@ -161,7 +186,7 @@ impl Names for Live {
 
     fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {
         let owner = self.former_strands.owner(id.0, position);
-        owner.map(|name| StrandInfo { name: name.clone() })
+        owner.map(|(name, _)| StrandInfo { name: name.clone() })
     }
 
     fn owner_of_object(&self, id: ObjectId, position: u64) -> Owner<ObjectInfo> {

@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use crate::record::{Chunk, Cursor, Published, Record, Strand, What, pool};
-use crate::trace::{Event, ObjectKind, Op, SiteId, StrandId, Update};
+use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
 
 /// Takes the merged events, and what is learned of strands and objects on the way.
 pub(super) trait Sink {
@@ -24,8 +24,10 @@ pub(super) trait Sink {
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32);
     fn strand_exited(&mut self, id: u32);
     fn family(&mut self, strand: u32, family: u32);
-    /// An object is about to have its first event, under a number that may have been another's.
-    fn object(&mut self, id: u32, definition: Definition);
+    /// An object is about to have its first event, by this strand, under a number that may have been another's.
+    fn object(&mut self, id: u32, definition: Definition, strand: StrandId);
+    /// The strand has dropped the object, though the retirement is yet to come: there are records of others before it.
+    fn drops(&mut self, strand: StrandId, object: u32);
     fn name(&mut self, object: u32, name: u32);
     /// Whether no transaction is open and nobody wants to see the events of those that begin and end in one go: see [`skip`](Self::skip).
     fn is_quiet(&self) -> bool;
@@ -37,6 +39,26 @@ pub(super) trait Sink {
     fn stack(&mut self, strand: u32, stack: u32);
     /// The strand's transaction ends next, by a panic.
     fn panicked(&mut self, strand: u32);
+}
+
+/// How far a strand had written at some moment.
+#[derive(Debug)]
+pub(super) struct Goal {
+    strand: NonNull<Strand>,
+    records: u64,
+}
+
+// SAFETY: the pointer is compared and not followed.
+unsafe impl Send for Goal {}
+
+/// A record that others have to wait for, and that was not published.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missing {
+    /// One who waits.
+    pub(super) waiter: StrandId,
+    pub(super) object: ObjectId,
+    /// The record's place among the object's.
+    pub(super) ticket: u64,
 }
 
 /// What a record says of a new object.
@@ -66,6 +88,8 @@ struct Reader {
     waits: Option<Record>,
     since: Option<Instant>,
     exited: bool,
+    /// How many records were emitted.
+    taken: u64,
 }
 
 impl Reader {
@@ -358,6 +382,52 @@ impl Merge {
             })
     }
 
+    /// How far every strand has written by now.
+    pub(super) fn goals(&self) -> Vec<Goal> {
+        let goal = |reader: &Reader| {
+            // SAFETY: a reader's chunk lives until the reader recycles it, and so do those after it.
+            let mut chunk = unsafe { reader.chunk.as_ref() };
+            let mut records = reader.taken - u64::from(reader.index);
+            loop {
+                // In this order: see `Chunk::next`.
+                let (next, published) = (chunk.next(), chunk.published());
+                records += u64::from(published.records);
+                let Some(next) = next else { break };
+                // SAFETY: as above.
+                chunk = unsafe { next.as_ref() };
+            }
+            Goal {
+                strand: reader.strand,
+                records,
+            }
+        };
+        self.readers.iter().map(goal).collect()
+    }
+
+    /// Whether everything was emitted that these strands had written.
+    pub(super) fn has_passed(&self, goals: &[Goal]) -> bool {
+        let is_passed = |goal: &Goal| {
+            let mut readers = self.readers.iter();
+            let reader = readers.find(|reader| reader.strand == goal.strand);
+            reader.is_none_or(|reader| reader.taken >= goal.records)
+        };
+        goals.iter().all(is_passed)
+    }
+
+    /// What a strand, or else any, waits for: a record of this object that was not published, by its ticket.
+    pub(super) fn missing(&self, strand: u32) -> Option<Missing> {
+        let of = |reader: &&Reader| reader.waits.is_some();
+        let mut own = self.readers.iter().filter(|reader| reader.id == strand);
+        let reader = own.find(of).or_else(|| self.readers.iter().find(of))?;
+        let record = reader.waits?;
+        let place = self.places.get(record.target() as usize)?;
+        Some(Missing {
+            waiter: StrandId(reader.id),
+            object: ObjectId(record.target()),
+            ticket: place.all,
+        })
+    }
+
     /// Makes every living strand of which `which` is true look up from its work.
     pub(super) fn alarm(&self, which: impl Fn(u32) -> bool) {
         for reader in self.readers.iter().filter(|reader| which(reader.id)) {
@@ -393,6 +463,7 @@ impl Merge {
                 waits: None,
                 since: None,
                 exited: false,
+                taken: 0,
             };
             reader.look();
             self.readers.push(reader);
@@ -497,6 +568,7 @@ impl Merge {
                 if !is_ready {
                     // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
                     self.retiring.insert(record.target(), record.ticket());
+                    sink.drops(id, record.target());
                 } else if traits.is_plain() {
                     if traits.has_ticket() {
                         self.place(record.target()).step(traits.is_shared());
@@ -538,6 +610,7 @@ impl Merge {
         let reader = &mut self.readers[index];
         (reader.index, reader.waits) = (at, waits);
         (reader.block, reader.is_open) = (block, is_open);
+        reader.taken += u64::from(TURN - left);
         if left < TURN {
             reader.since = None;
         }
@@ -772,6 +845,7 @@ impl Merge {
                         type_name: record.ticket(),
                         created: site,
                     },
+                    strand,
                 );
                 *self.place(target) = Place::after(0);
                 self.retire_late(strand, target, sink);
@@ -785,6 +859,7 @@ impl Merge {
                         type_name: 0,
                         created: site,
                     },
+                    strand,
                 );
                 sink.event(Event {
                     strand,

@@ -6,6 +6,7 @@
 
 mod config;
 mod deliver;
+mod families;
 mod live;
 mod memory;
 mod merge;
@@ -16,7 +17,7 @@ mod session;
 mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -28,11 +29,14 @@ pub use self::deliver::{Outcome, check, on_violation};
 use self::merge::Merge;
 use self::session::Session;
 use crate::record::{self, pool};
+use crate::trace::ObjectId;
 
 /// The collector.
 struct Collector {
     merge: Merge,
     session: Session,
+    /// The record for which somebody has waited in vain: nobody else does.
+    given_up: Option<(ObjectId, u64)>,
 }
 
 impl Collector {
@@ -46,9 +50,6 @@ impl Collector {
         let records = self.merge.run(everything, &mut self.session);
         for first in self.session.take_alarms() {
             self.merge.alarm(|strand| strand == first);
-        }
-        for complaint in self.session.take_complaints() {
-            say(&complaint);
         }
         records
     }
@@ -94,6 +95,7 @@ fn launch() {
     *COLLECTOR.lock() = Some(Collector {
         merge: Merge::default(),
         session: Session::new(config),
+        given_up: None,
     });
     let thread = std::thread::Builder::new()
         .name("aerodrome".into())
@@ -108,7 +110,12 @@ fn launch() {
 }
 
 unsafe extern "C" {
-    safe fn _exit(code: std::ffi::c_int) -> !;
+    #[cfg(target_env = "gnu")]
+    #[link_name = "exit"]
+    safe fn go_on_exiting(code: std::ffi::c_int) -> !;
+    #[cfg(not(target_env = "gnu"))]
+    #[link_name = "_exit"]
+    safe fn go_on_exiting(code: std::ffi::c_int) -> !;
     fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
 }
 
@@ -136,8 +143,11 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     let mut guard = COLLECTOR.lock();
     let collector = guard.as_mut().filter(|_| !pool::is_off())?;
     let result = catch(|| f(collector));
+    let complaints = collector.session.take_complaints();
     // Whoever drains comes back for more, and is not to keep the others out.
     MutexGuard::unlock_fair(guard);
+    // Standard error may be slow, or a pipe whose reader waits for the program.
+    complaints.iter().for_each(|complaint| say(complaint));
     result.map_err(fail).ok()
 }
 
@@ -169,34 +179,61 @@ fn fail(reason: String) {
     );
 }
 
-/// Waits until everything that the current strand has recorded was merged and judged.
-fn settle() {
-    let Some(pen) = record::quiet_pen() else {
-        return;
+/// For how long a verdict is waited for, where a strand has drawn a ticket and does not publish it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Waits until everything that the current strand has recorded was merged and judged, and as far as possible what others have written by now: threads
+/// that the mirror did not fork may have been joined without its knowledge.
+///
+/// # Errors
+///
+/// Why that could not be reached.
+fn settle() -> Result<(), String> {
+    let Some(pen) = record::pen() else {
+        return Ok(());
     };
     let (strand, cursor) = (pen.strand(), pen.cursor());
     record::untracked(|| {
         let start = Instant::now();
+        let mut goals = None;
         loop {
-            let reached = with(|collector| {
-                collector.drain();
-                collector.merge.has_reached(strand, cursor)
+            let is_over = with(|collector| {
+                let goals = goals.get_or_insert_with(|| collector.merge.goals());
+                let has_drained = collector.drain();
+                if collector.merge.has_reached(strand, cursor) {
+                    let is_late = start.elapsed() > PATIENCE;
+                    let is_over = !has_drained || is_late || collector.merge.has_passed(goals);
+                    return is_over.then_some(Ok(()));
+                }
+                let missing = collector.merge.missing(strand);
+                let record = missing.map(|missing| (missing.object, missing.ticket));
+                let is_known = record.is_some() && record == collector.given_up;
+                if has_drained || (start.elapsed() < PATIENCE && !is_known) {
+                    return None;
+                }
+                let reason = collector.session.explain(missing);
+                if !is_known {
+                    collector.given_up = record;
+                    collector.session.complain(incomplete(reason.clone()));
+                }
+                Some(Err(reason))
             });
-            if reached != Some(false) || start.elapsed() > Duration::from_secs(5) {
-                return;
+            match is_over {
+                None => return Ok(()),
+                Some(Some(settled)) => return settled,
+                // Some strand has drawn a ticket and was interrupted before it could publish it.
+                Some(None) => std::thread::yield_now(),
             }
-            // Some strand has drawn a ticket and was interrupted before it could publish it.
-            std::thread::yield_now();
         }
-    });
+    })
 }
 
 /// Checks a property on what the current strand's family does from here on; the number it is known by.
 pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
-    record::quiet_pen()?;
+    record::pen()?;
     let (_, family) = record::current()?;
     record::name_current_strand();
-    settle();
+    let _ = settle();
     let number =
         record::untracked(|| with(|collector| collector.session.declare(property, family)))?;
     OPEN.fetch_add(1, Ordering::Relaxed);
@@ -205,9 +242,15 @@ pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
 
 /// The property's test is over: what is to be told of it, if anything.
 pub(crate) fn decide(number: u64) -> Option<String> {
-    settle();
+    let settled = settle();
     OPEN.fetch_sub(1, Ordering::Relaxed);
-    record::untracked(|| with(|collector| collector.session.decide(number)))?
+    let decided = record::untracked(|| with(|collector| collector.session.decide(number)))?;
+    decided.or(settled.err().map(incomplete))
+}
+
+/// What is said where a verdict was asked for and could not be reached.
+fn incomplete(reason: String) -> String {
+    format!("verdict incomplete: {reason}")
 }
 
 /// How many properties are open.
@@ -275,7 +318,8 @@ fn install(config: Config) -> Result<(), ConfigError> {
 pub(crate) fn joined() {
     if record::is_first_of_family() && !std::thread::panicking() {
         record::name_current_strand();
-        settle();
+        // That it is incomplete was said.
+        let _ = settle();
         if let Some((_, family)) = record::current() {
             deliver(family);
         }
@@ -301,12 +345,39 @@ pub(crate) fn deliver(family: u32) {
     }
 }
 
+/// A thread ends that the mirror did not fork. If it was a test's own, this is the last moment at which what was found belongs to that test, which
+/// may have had no safe point since. It has its result already; so the process fails.
+pub(crate) fn first_strand_ends() {
+    let Some((_, family)) = record::current() else {
+        return;
+    };
+    let Some(test) = record::current_name().and_then(families::test_of) else {
+        return;
+    };
+    let _ = settle();
+    let _untracked = record::Untracked::new();
+    let last = with(|collector| {
+        let news = collector.session.take_all(family);
+        (news, collector.session.config.clone())
+    });
+    let told = last.map(|(news, config)| guarded(|| deliver::tell_late(news, &config, &test)));
+    if let Some(Some(true)) = told {
+        HAS_FAILED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Something was told that fails the process, and that nobody could be made to panic with.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
 /// The process ends: judges what there is, and tells what nobody has heard.
+///
+/// A handler cannot change the exit code but by exiting itself. With glibc that is allowed inside of a handler, and the handlers that were registered
+/// before this one (a profiler's, say) still run. Elsewhere they are skipped in a process that fails.
 extern "C" fn at_exit() {
     // Nothing may unwind into C.
     if let Ok(true) = catch_unwind(|| record::untracked(finish)) {
         let _ = std::io::Write::flush(&mut std::io::stdout());
-        _exit(101);
+        go_on_exiting(101);
     }
 }
 
@@ -317,19 +388,17 @@ fn finish() -> bool {
         pool::switch_off();
         while collector.drain() {}
         let unheard = collector.session.finish();
-        for complaint in collector.session.take_complaints() {
-            say(&complaint);
-        }
         (
             unheard,
             collector.session.config.clone(),
             collector.session.counts(),
         )
     });
+    let has_failed = HAS_FAILED.load(Ordering::Relaxed);
     let Some((unheard, config, counts)) = last else {
-        return false;
+        return has_failed;
     };
-    let failed = deliver::tell_at_exit(unheard, &config);
+    let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
     if !config.quiet {
         deliver::summarize(&counts, &config);
     }

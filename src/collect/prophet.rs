@@ -2,27 +2,53 @@
 
 use crate::check::Lowering;
 use crate::predict::{AnalysisKind, Forecast, Predictor};
-use crate::trace::{Event, Names, Op, Semantics};
+use crate::trace::{
+    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, Semantics,
+    SiteId, SiteInfo, StrandId, StrandInfo,
+};
 
 /// Feeds a family's events to the predictor.
 ///
 /// When the first strand has joined all others, everything so far comes before everything that follows, so nothing can be predicted
 /// across that point: the forecast is made there, and the next one begins.
+///
+/// A family may turn out to be the guest of another, by touching its objects or by being touched. The events that it has had by then are
+/// [kept](Self::waiting), up to a bound, and given to the other's predictor: as the two had nothing in common before, no pair of
+/// conflicting events thereby changes its order.
 pub(super) struct Prophet {
-    lowering: Lowering,
-    predictor: Predictor,
+    semantics: Semantics,
+    /// The first events, until there are more than [`KEPT`](Self::KEPT).
+    waiting: Vec<(Event, u64)>,
+    running: Option<Box<Running>>,
     /// Strands forked and not joined.
     unjoined: u64,
-    events: u64,
+    /// Guests that have not ended.
+    guests: u64,
+}
+
+struct Running {
+    lowering: Lowering,
+    predictor: Predictor,
+}
+
+impl Running {
+    fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
+        let predictor = &mut self.predictor;
+        self.lowering
+            .lower(event, &mut |event| predictor.step(event, position, names));
+    }
 }
 
 impl Prophet {
+    const KEPT: usize = 4096;
+
     pub(super) fn new(semantics: Semantics) -> Self {
         Self {
-            lowering: Lowering::new(semantics),
-            predictor: Predictor::new(&AnalysisKind::ALL),
+            semantics,
+            waiting: Vec::new(),
+            running: None,
             unjoined: 0,
-            events: 0,
+            guests: 0,
         }
     }
 
@@ -32,23 +58,72 @@ impl Prophet {
             Op::Join => self.unjoined = self.unjoined.saturating_sub(1),
             _ => {}
         }
-        self.events += 1;
-        let predictor = &mut self.predictor;
-        self.lowering
-            .lower(event, &mut |event| predictor.step(event, position, names));
+        match &mut self.running {
+            Some(running) => running.step(event, position, names),
+            None => {
+                self.waiting.push((event, position));
+                if self.waiting.len() > Self::KEPT {
+                    self.run(names);
+                }
+            }
+        }
+    }
+
+    /// Hands over what was kept.
+    fn run(&mut self, names: &dyn Names) -> &mut Running {
+        let semantics = self.semantics;
+        let running = self.running.get_or_insert_with(|| {
+            Box::new(Running {
+                lowering: Lowering::new(semantics),
+                predictor: Predictor::new(&AnalysisKind::ALL),
+            })
+        });
+        for (event, position) in self.waiting.drain(..) {
+            running.step(event, position, &Then { names, position });
+        }
+        running
+    }
+
+    /// Takes over the events of a family that has become a guest, if it can: what was kept by either goes to the other.
+    pub(super) fn absorb(&mut self, mut guest: Prophet, names: &dyn Names) -> Result<(), Prophet> {
+        if self.running.is_some() && guest.running.is_some() {
+            return Err(guest);
+        }
+        self.unjoined += guest.unjoined;
+        self.guests += guest.guests;
+        if guest.running.is_some() {
+            std::mem::swap(&mut self.running, &mut guest.running);
+            std::mem::swap(&mut self.waiting, &mut guest.waiting);
+        }
+        if self.running.is_none() {
+            self.waiting.append(&mut guest.waiting);
+            self.waiting.sort_unstable_by_key(|&(_, position)| position);
+        } else {
+            self.waiting = guest.waiting;
+            self.run(names);
+        }
+        Ok(())
+    }
+
+    /// A guest has come, whose strands do not end by a join.
+    pub(super) fn welcome(&mut self) {
+        self.guests += 1;
+    }
+
+    /// A guest has ended.
+    pub(super) fn dismiss(&mut self) {
+        self.guests = self.guests.saturating_sub(1);
     }
 
     /// Whether what follows comes after all that was.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.unjoined == 0
+        self.unjoined == 0 && self.guests == 0
     }
 
     /// What other schedules of these events would show, if anything.
-    pub(super) fn foretell(self, names: &dyn Names) -> Option<Forecast> {
-        if self.events == 0 {
-            return None;
-        }
-        let forecast = Forecast::new(&self.predictor.finish(), names);
+    pub(super) fn foretell(mut self, names: &dyn Names) -> Option<Forecast> {
+        self.run(names);
+        let forecast = Forecast::new(&self.running?.predictor.finish(), names);
         (!forecast.is_empty()).then_some(forecast)
     }
 }
@@ -56,7 +131,43 @@ impl Prophet {
 impl std::fmt::Debug for Prophet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Prophet")
-            .field("events", &self.events)
+            .field("waiting", &self.waiting.len())
+            .field("is_running", &self.running.is_some())
             .finish_non_exhaustive()
+    }
+}
+
+/// The names as they were at an earlier event.
+struct Then<'a> {
+    names: &'a dyn Names,
+    position: u64,
+}
+
+impl Names for Then<'_> {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        match self.names.owner_of_strand(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present => self.names.strand(id),
+            Owner::Forgotten => StrandInfo::default(),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        match self.names.owner_of_object(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present | Owner::Forgotten => self.names.object(id),
+        }
+    }
+
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        self.object(id).kind
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.names.site(id)
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        self.names.block(id)
     }
 }

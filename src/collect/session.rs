@@ -1,24 +1,24 @@
 //! One process's run: every merged event is judged, written and counted.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
+use super::families::{Families, Involved, News};
 use super::live::{Live, Moment};
 use super::memory::Memory;
-use super::merge::{Definition, Sink};
+use super::merge::{Definition, Missing, Sink};
 use super::properties::Properties;
-use super::prophet::Prophet;
-use crate::check::{Checker, Violation};
+use crate::check::{Checker, Violation, signature};
 use crate::lattice::Property;
-use crate::predict::Forecast;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
-use crate::report::{Extras, Report};
-use crate::trace::{AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Semantics, StrandId};
+use crate::report::{Extras, Object, Report};
+use crate::trace::{
+    AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Owner, Semantics, StrandId,
+};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -28,11 +28,7 @@ pub(super) struct Session {
     properties: Properties,
     window: Option<Window>,
     trace: Option<AeroWriter<BufWriter<File>>>,
-    /// By strand.
-    family_of: Vec<u32>,
-    families: HashMap<u32, Family>,
-    /// First strands of families that have something to tell.
-    alarms: Vec<u32>,
+    families: Families,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
@@ -54,51 +50,6 @@ pub(super) struct Counts {
     pub(super) violations: u64,
 }
 
-/// A strand that nobody forked, and its descendants.
-#[derive(Debug, Default)]
-struct Family {
-    /// Who tells the family's violations.
-    first: Option<u32>,
-    reports: Vec<Report>,
-    /// The family's violations are asked for by [`check`](crate::check()), not told.
-    collecting: bool,
-    /// Where predictions are wanted.
-    prophet: Option<Prophet>,
-}
-
-/// What a family has to tell.
-#[derive(Debug, Default)]
-pub(super) struct News {
-    pub(super) reports: Vec<Report>,
-    pub(super) forecasts: Vec<Forecast>,
-}
-
-/// The test that runs on a thread of this name, which a harness gives it; `main` and threads without a name run none.
-pub(super) fn test_of(name: &str) -> Option<String> {
-    (!matches!(name, "" | "main")).then(|| name.to_owned())
-}
-
-impl Family {
-    /// Says in the reports which test they belong to. The first strand's name is known when it has begun a block, or joined another one, at the
-    /// latest; a report may have been made before.
-    fn name_test(&mut self, names: &Live) {
-        if let Some(first) = self.first {
-            for report in &mut self.reports {
-                report.test = test_of(&names.strand(StrandId(first)).name);
-            }
-        }
-    }
-
-    fn end(mut self, names: &Live) -> News {
-        self.name_test(names);
-        let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
-        News {
-            reports: self.reports,
-            forecasts: forecast.into_iter().collect(),
-        }
-    }
-}
-
 impl Session {
     pub(super) fn new(config: Config) -> Self {
         stacks::want(config.backtrace);
@@ -106,14 +57,12 @@ impl Session {
         record::be_thorough(config.predict != Predict::Off || config.trace.is_some());
         Self {
             live: Live::default(),
-            checker: Checker::new(config.engine, config.semantics),
+            checker: Checker::new(config.engine, config.semantics).with_repeats(),
             properties: Properties::default(),
             // The past is shown by the page only, which is made from a report file.
             window: config.report.is_some().then(|| Window::new(config.window)),
             trace: None,
-            family_of: Vec::new(),
-            families: HashMap::new(),
-            alarms: Vec::new(),
+            families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
             lean: false,
@@ -128,9 +77,6 @@ impl Session {
         self.config = fresh.config;
         self.checker = fresh.checker;
         self.window = fresh.window;
-        for (strand, &family) in (0..).zip(&self.family_of) {
-            self.checker.set_scope(StrandId(strand), family);
-        }
     }
 
     /// Whether an event was taken already, so that the settings cannot change any more.
@@ -143,7 +89,32 @@ impl Session {
     }
 
     pub(super) fn take_alarms(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.alarms)
+        self.families.take_alarms()
+    }
+
+    /// Something is to be said.
+    pub(super) fn complain(&mut self, complaint: String) {
+        self.complaints.push(complaint);
+    }
+
+    /// Why a verdict cannot be reached.
+    pub(super) fn explain(&self, missing: Option<Missing>) -> String {
+        let Some(missing) = missing else {
+            return "a thread has begun a record and not finished it".to_owned();
+        };
+        let object = Object::of(missing.object, &self.live);
+        let created = object.created.as_ref();
+        let created = created.map_or_else(String::new, |place| format!(", created at {place}"));
+        let waiter = self.live.strand(missing.waiter).name;
+        let waiter = match waiter.as_str() {
+            "" => format!("#{}", missing.waiter.0),
+            name => name.to_owned(),
+        };
+        format!(
+            "another thread has begun an operation on {} and not recorded it yet{created}; thread `{waiter}` has to wait for that, \
+             and what comes after it is not judged",
+            object.label()
+        )
     }
 
     pub(super) fn take_complaints(&mut self) -> Vec<String> {
@@ -152,33 +123,17 @@ impl Session {
 
     /// A family whose violations are asked for.
     pub(super) fn collect_family(&mut self, family: u32) {
-        self.families.entry(family).or_default().collecting = true;
+        self.families.collect(family);
     }
 
     /// What a family has to tell.
     pub(super) fn take(&mut self, family: u32) -> News {
-        match self.families.get_mut(&family) {
-            Some(family) if !family.collecting => {
-                family.name_test(&self.live);
-                let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
-                News {
-                    reports: std::mem::take(&mut family.reports),
-                    forecasts: prophet
-                        .and_then(|prophet| prophet.foretell(&self.live))
-                        .into_iter()
-                        .collect(),
-                }
-            }
-            _ => News::default(),
-        }
+        self.families.take(family, &self.live)
     }
 
-    /// What a family was asked for.
-    pub(super) fn take_collected(&mut self, family: u32) -> News {
-        self.checker.forget_scope(family);
-        self.families
-            .remove(&family)
-            .map_or_else(News::default, |family| family.end(&self.live))
+    /// What a family was asked for, or has to tell at the end of its first strand.
+    pub(super) fn take_all(&mut self, family: u32) -> News {
+        self.families.take_all(family, &self.live)
     }
 
     /// Checks a property on what the family does from here on; the number it is known by.
@@ -219,48 +174,64 @@ impl Session {
                 "the trace could not be written to its end: {error}"
             ));
         }
-        let mut news = News::default();
-        for family in std::mem::take(&mut self.families).into_values() {
-            family
-                .first
-                .into_iter()
-                .for_each(|first| self.count_test(first));
-            let News { reports, forecasts } = family.end(&self.live);
-            news.reports.extend(reports);
-            news.forecasts.extend(forecasts);
-        }
+        let (news, tests) = self.families.finish(&self.live);
+        self.counts.tests += tests;
         news
-    }
-
-    /// A family's first strand is through.
-    fn count_test(&mut self, first: u32) {
-        let test = test_of(&self.live.strand(StrandId(first)).name);
-        self.counts.tests += u64::from(test.is_some());
     }
 
     #[cold]
     fn report(&mut self, violation: &Violation) {
-        self.counts.violations += 1;
-        let closing = violation
-            .edges
-            .iter()
-            .find(|edge| edge.to.position == violation.event);
-        let strand = closing.map_or(violation.transactions[violation.blame].strand, |edge| {
-            edge.to.strand
-        });
-        let number = self.family_of(strand);
-        let family = self.families.entry(number).or_default();
-        let extras = Extras {
-            window: self.window.as_ref(),
-            backtraces: self.memory.backtraces(violation),
-            panicked: self.memory.panicked(violation),
-            ..Extras::default()
+        let involved = self.involved(violation);
+        let (live, window, memory) = (&self.live, &self.window, &self.memory);
+        let report = || {
+            let extras = Extras {
+                window: window.as_ref(),
+                backtraces: memory.backtraces(violation),
+                panicked: memory.panicked(violation),
+                ..Extras::default()
+            };
+            Report::new(violation, live, &extras)
         };
-        family
-            .reports
-            .push(Report::new(violation, &self.live, &extras));
-        if !family.collecting {
-            self.alarms.extend(family.first);
+        let is_new = self.families.add(involved, live, report);
+        self.counts.violations += u64::from(is_new);
+    }
+
+    /// Who and what was involved in a violation.
+    fn involved(&self, violation: &Violation) -> Involved {
+        let blamed = &violation.transactions[violation.blame];
+        let edges = violation.edges.iter().rev();
+        let accesses = edges.flat_map(|edge| [edge.to, edge.from]);
+        let mut strands = Vec::new();
+        // The closing edge leads to the blamed transaction, at the last event.
+        let mut events: Vec<(StrandId, u64)> = accesses
+            .clone()
+            .map(|access| (access.strand, access.position))
+            .collect();
+        events.sort_by_key(|&(_, position)| std::cmp::Reverse(position));
+        events.push((blamed.strand, blamed.begin.unwrap_or(violation.event)));
+        for (strand, position) in events {
+            let family = match self.live.former_family(strand, position) {
+                Owner::Present => self.families.of(strand),
+                Owner::Former { info, .. } => info,
+                Owner::Forgotten => continue,
+            };
+            if !strands.contains(&(strand, family)) {
+                strands.push((strand, family));
+            }
+        }
+        let mut objects: Vec<ObjectId> = accesses
+            .filter_map(|access| {
+                let object = access.object?;
+                let owner = self.live.owner_of_object(object, access.position);
+                (owner == Owner::Present).then_some(object)
+            })
+            .collect();
+        objects.sort_unstable();
+        objects.dedup();
+        Involved {
+            strands,
+            objects,
+            signature: signature(violation, &self.live),
         }
     }
 
@@ -296,10 +267,6 @@ impl Session {
         }
     }
 
-    fn family_of(&self, strand: StrandId) -> u32 {
-        self.family_of.get(strand.0 as usize).copied().unwrap_or(0)
-    }
-
     /// Whether nobody but the checker has a use for events now. What properties to come have to know of watched variables is remembered in either
     /// case, and so the answer may change with any property that is declared or decided.
     fn may_be_lean(&self) -> bool {
@@ -331,13 +298,14 @@ impl Session {
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
-        let family = self.family_of(event.strand);
+        let family = self.families.of(event.strand);
         if self.config.predict != Predict::Off {
             let semantics = self.config.semantics;
-            let prophet = &mut self.families.entry(family).or_default().prophet;
-            prophet
-                .get_or_insert_with(|| Prophet::new(semantics))
-                .step(event, position, &self.live);
+            self.families
+                .predict(event, position, semantics, &self.live);
+        }
+        if self.families.has_unclaimed() {
+            self.families.touch(&event, &self.live);
         }
         self.properties.event(&event, position, family, &self.live);
         if let Some(violation) = self.checker.step(event, position, &self.live) {
@@ -368,6 +336,9 @@ impl Sink for Session {
             return self.full_event(event);
         }
         self.counts.events += 1;
+        if self.families.has_unclaimed() {
+            self.families.touch(&event, &self.live);
+        }
         match event.op {
             Op::Acquire
             | Op::Release
@@ -381,7 +352,7 @@ impl Sink for Session {
             }
             Op::Begin => self.counts.transactions += 1,
             op if self.properties.remember(op) => {
-                let family = self.family_of(event.strand);
+                let family = self.families.of(event.strand);
                 self.properties
                     .event(&event, self.counts.events, family, &self.live);
             }
@@ -394,7 +365,7 @@ impl Sink for Session {
 
     #[inline]
     fn is_quiet(&self) -> bool {
-        self.lean && self.checker.is_quiet()
+        self.lean && self.checker.is_quiet() && !self.families.has_unclaimed()
     }
 
     #[inline]
@@ -404,44 +375,34 @@ impl Sink for Session {
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {
-        let now = self.now();
-        self.live.add_strand(id, strand, now);
+        let (now, former) = (self.now(), self.families.of(StrandId(id)));
+        self.live.add_strand(id, strand, former, now);
         self.family(id, family);
         // SAFETY: a strand lives until its exit was merged.
         if !unsafe { strand.as_ref() }.forked {
-            self.families.entry(family).or_default().first = Some(id);
+            self.families.begin(family, id);
         }
     }
 
     fn strand_exited(&mut self, id: u32) {
         self.live.strand_exited(id);
         self.counts.exits += 1;
-        let number = self.family_of[id as usize];
-        if let Some(family) = self.families.get_mut(&number)
-            && family.first == Some(id)
-        {
-            family.name_test(&self.live);
-            family.first = None;
-            if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
-                self.families.remove(&number);
-                self.checker.forget_scope(number);
-            }
-            self.count_test(id);
-        }
+        let is_test = self.families.exit(id, &self.live);
+        self.counts.tests += u64::from(is_test);
     }
 
     fn family(&mut self, strand: u32, family: u32) {
-        let at = strand as usize;
-        if self.family_of.len() <= at {
-            self.family_of.resize(at + 1, 0);
-        }
-        self.family_of[at] = family;
-        self.checker.set_scope(StrandId(strand), family);
+        self.families.set(strand, family);
     }
 
-    fn object(&mut self, id: u32, definition: Definition) {
+    fn object(&mut self, id: u32, definition: Definition, strand: StrandId) {
+        self.families.own(id, strand);
         let now = self.now();
         self.live.add_object(id, definition, now);
+    }
+
+    fn drops(&mut self, strand: StrandId, object: u32) {
+        self.families.drops(strand, ObjectId(object));
     }
 
     fn name(&mut self, object: u32, name: u32) {
@@ -489,7 +450,7 @@ mod tests {
             created: 0,
         };
         session.family(0, 0);
-        session.object(X, definition);
+        session.object(X, definition, StrandId(0));
         session.event(Event::of_value(StrandId(0), 1));
         session.event(event(0, Op::Born, X));
         session

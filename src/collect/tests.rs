@@ -1,9 +1,11 @@
 //! What becomes of the program when something of ours fails.
 
+use std::panic::Location;
 use std::process::Command;
 
 use super::with;
-use crate::record::pool;
+use crate::record::clock::Clock;
+use crate::record::{Object, What, pen, pool};
 use crate::sync::Mutex;
 use crate::thread;
 
@@ -42,4 +44,37 @@ fn child_fails_inside() {
     assert_eq!(*mutex.lock().unwrap(), 400_000);
     assert!(pool::is_off());
     assert!(crate::check(|| *mutex.lock().unwrap() += 1).is_serializable());
+}
+
+#[test]
+fn a_verdict_that_cannot_be_reached_is_incomplete() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture"])
+        .arg("collect::tests::child_loses_a_record")
+        .env("AERODROME", "panic")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(101), "{said}");
+    let logged = "aerodrome: verdict incomplete: another thread has begun an operation on";
+    assert_eq!(said.matches(logged).count(), 1, "{said}");
+    assert!(said.contains("panicked at"), "{said}");
+    assert_eq!(said.matches("verdict incomplete: ").count(), 2, "{said}");
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_loses_a_record() {
+    let lost: Object<Clock> = Object::atomic(std::any::type_name::<u64>);
+    let site = Location::caller();
+    let write = || pen().unwrap().atomic(&lost, site, || ((), What::Write));
+    write();
+    // As a thread that is stopped between drawing a ticket and publishing the record.
+    lost.lose_ticket();
+    let outcome = crate::check(write);
+    assert!(!outcome.is_complete() && !outcome.is_serializable());
+    assert!(outcome.violations.is_empty());
+    super::run_test(1, || {
+        Mutex::new(0).lock().map(drop).unwrap();
+    });
 }

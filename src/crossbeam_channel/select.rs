@@ -10,7 +10,7 @@ use ::crossbeam_channel::{
 use super::channel::{Flavor, Receiver, Sender};
 use crate::record::channel::{Channel, Place};
 use crate::record::clock::Moment;
-use crate::record::{self, Pen, quiet_pen, untracked};
+use crate::record::{self, Pen, pen, untracked};
 
 /// [`crossbeam_channel::Select`](real::Select), tracked.
 #[derive(Clone, Default)]
@@ -138,7 +138,7 @@ impl<'a> Select<'a> {
             let mut recorded = false;
             for arm in &self.arms {
                 if let Awaits::Message(channel, moment) = arm.awaits
-                    && let Some(pen) = quiet_pen()
+                    && let Some(pen) = pen()
                 {
                     if channel.found_nothing(pen, arm.site.unwrap_or(site), moment) {
                         recorded = true;
@@ -323,7 +323,7 @@ impl SelectedOperation<'_> {
         site: &'static Location<'static>,
         msg: T,
     ) -> Result<(), SendError<T>> {
-        s.complete(quiet_pen(), site, self.0, msg)
+        s.complete(pen(), site, self.0, msg)
     }
 
     /// An arm of `select!`.
@@ -337,7 +337,7 @@ impl SelectedOperation<'_> {
         match &r.flavor {
             Flavor::Strands(_, inner) => {
                 let received = untracked(|| self.0.recv(inner));
-                received.map(|envelope| envelope.open(quiet_pen(), site))
+                received.map(|envelope| envelope.open(pen(), site))
             }
             Flavor::Time(inner) => self.0.recv(inner),
         }

@@ -19,7 +19,7 @@ use super::remutex::{ReentrantMutex, ReentrantMutexGuard};
 use super::rwlock::{
     RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, while_upgraded,
 };
-use crate::record::{Holder, Object, quiet_pen};
+use crate::record::{Holder, Object, pen};
 
 /// [`parking_lot::ArcMutexGuard`](::parking_lot::ArcMutexGuard), tracked.
 #[must_use = "if unused the Mutex will immediately unlock"]

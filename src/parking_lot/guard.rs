@@ -1,6 +1,6 @@
 //! What all guards share.
 
-use crate::record::{Holder, quiet_pen};
+use crate::record::{Holder, pen};
 
 /// Runs `f` while a guard's lock is given back, and takes it again whatever becomes of `f`. What the guard has touched before, others may have
 /// touched since.
@@ -9,7 +9,7 @@ pub(super) fn outside<U>(holder: &mut Holder, again: impl Fn(), f: impl FnOnce()
     impl<A: Fn()> Drop for Again<'_, A> {
         fn drop(&mut self) {
             (self.1)();
-            *self.0 = Holder::sendable(quiet_pen());
+            *self.0 = Holder::sendable(pen());
         }
     }
     let _again = Again(holder, again);
@@ -147,7 +147,7 @@ macro_rules! yields {
         #[track_caller]
         pub fn bump(s: &mut Self) {
             at(Location::caller(), || lock_api::$real::bump(&mut s.inner));
-            s.holder = Holder::sendable(quiet_pen());
+            s.holder = Holder::sendable(pen());
         }
     };
 }
@@ -238,7 +238,7 @@ macro_rules! arc_guard {
                 // SAFETY: a guard holds the lock, and the one made here does not give it back.
                 let mut guard = ManuallyDrop::new(unsafe { s.$lock.0.$make() });
                 at(Location::caller(), || lock_api::$real::bump(&mut guard));
-                s.holder = Holder::sendable(quiet_pen());
+                s.holder = Holder::sendable(pen());
             }
         }
 

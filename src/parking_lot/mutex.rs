@@ -7,7 +7,7 @@ use ::parking_lot::lock_api;
 
 use super::guard::{guard_traits, maps, outside, yields};
 use super::raw::{Raw, RawFairMutex, RawMutex, Real, Site, at};
-use crate::record::{self, Holder, Object, Pen, quiet_pen, untracked};
+use crate::record::{self, Holder, Object, Pen, pen, untracked};
 
 /// [`parking_lot::Mutex`](::parking_lot::Mutex), tracked.
 pub type Mutex<T> = AnyMutex<RawMutex, T>;
@@ -147,7 +147,7 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     #[inline]
     pub unsafe fn make_guard_unchecked(&self) -> AnyMutexGuard<'_, Raw<L>, T> {
         // SAFETY: the caller's.
-        unsafe { self.guard(quiet_pen()) }
+        unsafe { self.guard(pen()) }
     }
 
     /// As parking_lot's.
@@ -304,7 +304,7 @@ impl<T: ?Sized> MutexGuard<'_, T> {
         wait: impl FnOnce(&mut ::parking_lot::MutexGuard<'_, ()>) -> R,
     ) -> R {
         let result = Self::mutex(s).tracked().wait(site, wait);
-        s.holder = Holder::sendable(quiet_pen());
+        s.holder = Holder::sendable(pen());
         result
     }
 

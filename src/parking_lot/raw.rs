@@ -17,7 +17,7 @@ use ::parking_lot::lock_api::{
 };
 
 use crate::record::code::TypeName;
-use crate::record::{Gate, Pen, quiet_pen};
+use crate::record::{Gate, Pen, pen};
 
 /// Where a lock is taken.
 pub(super) type Site = &'static Location<'static>;
@@ -117,7 +117,7 @@ impl<L: Real> Raw<L> {
     #[inline]
     #[track_caller]
     fn take_quietly(&self, how: impl FnOnce(&L) -> bool) -> bool {
-        self.take(quiet_pen(), SITE.take().unwrap_or(Location::caller()), how)
+        self.take(pen(), SITE.take().unwrap_or(Location::caller()), how)
     }
 }
 
@@ -132,11 +132,11 @@ impl RawMutex {
         impl Drop for Again<'_> {
             // In a destructor: a wait that panics holds the lock, too.
             fn drop(&mut self) {
-                self.0.gate.entered(quiet_pen(), self.1);
+                self.0.gate.entered(pen(), self.1);
             }
         }
         self.gate.leaving();
-        if let Some(pen) = quiet_pen() {
+        if let Some(pen) = pen() {
             pen.split();
         }
         let _again = Again(self, site);
@@ -193,7 +193,7 @@ unsafe impl<L: Real> RawMutexFair for Raw<L> {
     #[track_caller]
     unsafe fn bump(&self) {
         self.gate.leaving();
-        let pen = quiet_pen();
+        let pen = pen();
         // SAFETY: the caller's.
         unsafe { self.real().bump() }
         self.gate
@@ -276,18 +276,13 @@ impl RawRwLock {
         hold: Hold,
         how: impl FnOnce(&::parking_lot::RawRwLock) -> bool,
     ) -> bool {
-        self.take(
-            hold,
-            quiet_pen(),
-            SITE.take().unwrap_or(Location::caller()),
-            how,
-        )
+        self.take(hold, pen(), SITE.take().unwrap_or(Location::caller()), how)
     }
 
     /// Upgrades the lock in one of the real lock's ways; whether that went well.
     #[track_caller]
     fn upgrade_quietly(&self, how: impl FnOnce(&::parking_lot::RawRwLock) -> bool) -> bool {
-        let pen = quiet_pen();
+        let pen = pen();
         let upgraded = how(&self.real);
         if upgraded {
             self.gate.upgraded(pen, Location::caller());
@@ -340,7 +335,7 @@ macro_rules! bumps {
         #[track_caller]
         unsafe fn $name(&self) {
             self.gate.$leaving();
-            let pen = quiet_pen();
+            let pen = pen();
             // SAFETY: the caller's.
             unsafe { self.real.$name() }
             self.gate.$entered(pen, SITE.take().unwrap_or(Location::caller()));

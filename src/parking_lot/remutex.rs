@@ -8,7 +8,7 @@ use ::parking_lot::lock_api;
 
 use super::guard::{guard_traits, maps, outside, yields};
 use super::raw::{RawMutex, at, named};
-use crate::record::{self, Holder, Object, quiet_pen, untracked};
+use crate::record::{self, Holder, Object, pen, untracked};
 
 /// [`parking_lot::ReentrantMutex`](::parking_lot::ReentrantMutex), tracked.
 ///
@@ -102,7 +102,7 @@ impl<T: ?Sized> ReentrantMutex<T> {
         // SAFETY: the caller's.
         let inner = unsafe { self.0.make_guard_unchecked() };
         ReentrantMutexGuard {
-            holder: Holder::new(quiet_pen()),
+            holder: Holder::new(pen()),
             inner,
         }
     }

@@ -11,7 +11,7 @@ use ::parking_lot::lock_api::{
 
 use super::guard::{guard_traits, maps, outside, yields};
 use super::raw::{Hold, RawRwLock, Site, at, named};
-use crate::record::{self, Holder, Object, Pen, quiet_pen, untracked};
+use crate::record::{self, Holder, Object, Pen, pen, untracked};
 
 /// [`parking_lot::RwLock`](::parking_lot::RwLock), tracked.
 ///
@@ -138,7 +138,7 @@ macro_rules! makes {
         #[inline]
         pub unsafe fn $name(&self) -> $Guard<'_, T> {
             // SAFETY: the caller's.
-            unsafe { self.$make(quiet_pen()) }
+            unsafe { self.$make(pen()) }
         }
 
         #[inline]

@@ -14,7 +14,7 @@ use crossbeam_channel::{SendTimeoutError, TrySendError};
 
 use super::clock::{Clock, Moment};
 use super::code::TypeName;
-use super::{Attempt, Object, Pen, What, quiet_pen, untracked};
+use super::{Attempt, Object, Pen, What, pen, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -113,7 +113,7 @@ impl<T> Parcel<T> {
 impl Drop for Stamp {
     fn drop(&mut self) {
         if self.number != 0
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.lose(self.number);
         }

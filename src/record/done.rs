@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::clock::Clock;
 use super::code::TypeName;
-use super::{Object, What, pen, quiet_pen};
+use super::{Object, What, pen};
 
 /// A flag that is set once. Changes as one with the object's tickets, which a foreign state cannot.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Done {
     /// It has been done: a write. In a callback of somebody else's, so this must not panic.
     pub(crate) fn complete(&self, site: &'static Location<'static>) {
         let done = || self.done.store(true, Ordering::Release);
-        match quiet_pen() {
+        match pen() {
             Some(pen) => pen.atomic(&self.object, site, || (done(), What::Write)),
             None => done(),
         }

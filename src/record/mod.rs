@@ -87,13 +87,9 @@ impl Strand {
     }
 }
 
-/// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
-///
-/// # Panics
-///
-/// With the report, if a violation was found that this strand is to deliver.
+/// The current strand's pen, with room for one operation; nothing where this thread is not tracked. Does not panic: an operation may be an
+/// allocator's, a destructor's or a C function's.
 #[inline(always)]
-#[track_caller]
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();
     if strand.is_ready() {
@@ -101,27 +97,13 @@ pub(crate) fn pen() -> Option<Pen> {
     } else if strand.is_untracked() {
         None
     } else {
-        slow_pen(true)
-    }
-}
-
-/// Like [`pen`], for destructors and other places that must not panic.
-#[inline(always)]
-pub(crate) fn quiet_pen() -> Option<Pen> {
-    let strand = strand();
-    if strand.is_ready() {
-        Some(Pen(strand))
-    } else if strand.is_untracked() {
-        None
-    } else {
-        slow_pen(false)
+        slow_pen()
     }
 }
 
 #[cold]
 #[inline(never)]
-#[track_caller]
-fn slow_pen(may_panic: bool) -> Option<Pen> {
+fn slow_pen() -> Option<Pen> {
     let strand = strand();
     if ptr::eq(strand, &UNREGISTERED.0) {
         return register();
@@ -131,10 +113,7 @@ fn slow_pen(may_panic: bool) -> Option<Pen> {
         return None;
     }
     strand.follow_settings();
-    if strand.is_alarmed() && may_panic && !std::thread::panicking() {
-        strand.calm();
-        collect::deliver(strand.family.get());
-    }
+    strand.heed_alarm();
     if !strand.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
         Pen(strand).flush_held();
@@ -193,34 +172,44 @@ pub(crate) fn never_track_this_thread() {
 
 /// Writes the current strand's last record.
 pub(crate) fn exit() {
-    if let Some(pen) = quiet_pen_if_registered() {
+    if let Some(pen) = pen_if_registered() {
+        if !pen.0.forked {
+            name_current_strand();
+            collect::first_strand_ends();
+        }
         pen.push(What::Exit, 0, 0, 0);
     }
     CURRENT.set(&UNTRACKED.0);
 }
 
 /// The pen of a thread that has recorded before.
-fn quiet_pen_if_registered() -> Option<Pen> {
+fn pen_if_registered() -> Option<Pen> {
     if ptr::eq(strand(), &UNREGISTERED.0) {
         None
     } else {
-        quiet_pen()
+        pen()
     }
 }
 
 /// The current strand's number and family, if it has recorded anything.
 pub(crate) fn current() -> Option<(u32, u32)> {
-    quiet_pen_if_registered().map(|pen| (pen.0.id, pen.0.family.get()))
+    pen_if_registered().map(|pen| (pen.0.id, pen.0.family.get()))
+}
+
+/// The current strand's name, if it was asked for.
+pub(crate) fn current_name() -> Option<&'static str> {
+    let Pen(strand) = pen_if_registered()?;
+    strand.name.get().map(|name| &**name)
 }
 
 /// Whether the current thread is the first strand of its family: the one that delivers the family's violations.
 pub(crate) fn is_first_of_family() -> bool {
-    quiet_pen_if_registered().is_some_and(|pen| !pen.0.forked)
+    pen_if_registered().is_some_and(|pen| !pen.0.forked)
 }
 
 /// Puts the current strand into another family until [`Regroup`] is dropped; its children follow.
 pub(crate) fn regroup(family: u32) -> Option<Regroup> {
-    let pen = quiet_pen()?;
+    let pen = pen()?;
     let before = pen.0.family.get();
     pen.set_family(family);
     Some(Regroup { before })
@@ -233,7 +222,7 @@ pub(crate) struct Regroup {
 
 impl Drop for Regroup {
     fn drop(&mut self) {
-        if let Some(pen) = quiet_pen() {
+        if let Some(pen) = pen() {
             pen.set_family(self.before);
         }
     }
@@ -713,6 +702,7 @@ impl Pen {
 
     /// A block is entered.
     #[inline(always)]
+    #[track_caller]
     fn begin(self, block: &'static Block) {
         let state = self.0.state.get();
         if state.is_idle() {
@@ -724,12 +714,20 @@ impl Pen {
         }
     }
 
-    /// The outermost block is entered, while a lock is held back, or by a strand that has no name yet.
+    /// The outermost block is entered, while a lock is held back, by a strand that has no name yet, or whose family may have reports.
+    ///
+    /// # Panics
+    ///
+    /// With the reports.
     #[inline(never)]
+    #[track_caller]
     fn begin_otherwise(self, block: &'static Block) {
         self.flush_held();
         if self.0.state.get().is_unnamed() {
             name_current(self);
+        }
+        if !std::thread::panicking() && self.0.take_reports() {
+            collect::deliver(self.0.family.get());
         }
         self.0.begin(block);
     }
@@ -928,7 +926,7 @@ pub(crate) fn ends_plainly() -> bool {
 
 /// A block is left: the block, if it was a transaction that recorded nothing.
 pub(crate) fn end() -> Option<&'static Block> {
-    quiet_pen().and_then(Pen::end)
+    pen().and_then(Pen::end)
 }
 
 /// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
@@ -942,7 +940,7 @@ fn name_current(pen: Pen) {
 
 /// How many atomic blocks the current strand is in, and the outermost of them.
 pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
-    match quiet_pen_if_registered() {
+    match pen_if_registered() {
         Some(Pen(strand)) if strand.state.get().in_block() => {
             (strand.state.get().depth(), strand.block())
         }
@@ -952,7 +950,7 @@ pub(crate) fn open_blocks() -> (u32, Option<&'static Block>) {
 
 /// Makes sure that the current strand has its name.
 pub(crate) fn name_current_strand() {
-    if let Some(pen) = quiet_pen_if_registered()
+    if let Some(pen) = pen_if_registered()
         && pen.0.state.get().is_unnamed()
     {
         name_current(pen);

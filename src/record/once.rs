@@ -7,7 +7,7 @@ use once_cell::sync::OnceCell;
 
 use super::clock::Clock;
 use super::code::TypeName;
-use super::{Object, What, pen, quiet_pen};
+use super::{Object, What, pen};
 
 /// A cell that is written once, by whoever comes first; the others wait for it.
 pub(crate) struct OnceCore<T> {
@@ -132,7 +132,7 @@ pub(crate) fn publish(
     site: &'static Location<'static>,
     set: impl FnOnce() -> bool,
 ) {
-    let was_free = match quiet_pen() {
+    let was_free = match pen() {
         Some(pen) => pen.atomic(object, site, || (set(), What::Write)),
         None => set(),
     };

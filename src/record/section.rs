@@ -13,7 +13,7 @@ use super::chunk::GUARDS_MOVE;
 use super::code;
 #[cfg(feature = "parking_lot")]
 use super::code::TypeName;
-use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, quiet_pen, strand};
+use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -158,7 +158,7 @@ fn touches_below(
 /// The pen for what is done by way of a guard, if its acquire was recorded.
 #[inline]
 fn pen_of(holder: usize) -> Option<Pen> {
-    if holder == 0 { None } else { quiet_pen() }
+    if holder == 0 { None } else { pen() }
 }
 
 /// A lock is held by one; dropped right before it is given back.
@@ -234,7 +234,7 @@ impl Drop for Exclusive<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_apart(object: &Object, taken: u32) {
-    if let Some(pen) = quiet_pen() {
+    if let Some(pen) = pen() {
         pen.release(object, taken);
     }
 }
@@ -285,7 +285,7 @@ impl Drop for Shared<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_shared_apart(object: &Object, taken: u32) {
-    if let Some(pen) = quiet_pen() {
+    if let Some(pen) = pen() {
         pen.release_shared(object, taken);
     }
 }
@@ -349,7 +349,7 @@ impl Gate {
     #[inline]
     pub(crate) fn leaving(&self) {
         if self.recorded.load(Ordering::Relaxed)
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.release(&self.object, self.taken.load(Ordering::Relaxed));
         }
@@ -366,7 +366,7 @@ impl Gate {
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn leaving_shared(&self) {
-        if let Some(pen) = quiet_pen() {
+        if let Some(pen) = pen() {
             pen.release_shared(&self.object, self.taken.load(Ordering::Relaxed));
         }
     }
@@ -382,7 +382,7 @@ impl Gate {
     /// The exclusive holder is about to let others in, and stays one of them.
     pub(crate) fn downgrading(&self, site: &'static Location<'static>) {
         if self.recorded.load(Ordering::Relaxed)
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.downgrade(&self.object, site);
         }

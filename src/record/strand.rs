@@ -29,6 +29,8 @@ impl State {
     const STACKS: u64 = 1 << 2;
     /// The strand may have a name that nobody has asked for.
     const UNNAMED: u64 = 1 << 3;
+    /// The strand's family may have reports, which are delivered at the next safe point.
+    const REPORTS: u64 = 1 << 4;
     // `ENDED` and `BEGINS` are what the next record will say.
     /// How many blocks the strand is in.
     const BLOCK: u64 = 1 << 8;
@@ -85,6 +87,10 @@ impl State {
 
     pub(super) fn wants_stacks(self) -> bool {
         self.0 & Self::STACKS != 0
+    }
+
+    pub(super) fn has_reports(self) -> bool {
+        self.0 & Self::REPORTS != 0
     }
 
     pub(super) fn is_unnamed(self) -> bool {
@@ -473,12 +479,19 @@ impl Strand {
         self.limit.store(ALARM, Ordering::Relaxed);
     }
 
-    pub(super) fn is_alarmed(&self) -> bool {
-        self.limit.load(Ordering::Relaxed) == ALARM
+    /// Remembers an alarm until the next safe point: whether there was one.
+    pub(super) fn heed_alarm(&self) {
+        if self.limit.load(Ordering::Relaxed) == ALARM {
+            self.limit.store(LIMIT + 1, Ordering::Relaxed);
+            self.state.set(State(self.state.get().0 | State::REPORTS));
+        }
     }
 
-    pub(super) fn calm(&self) {
-        self.limit.store(LIMIT + 1, Ordering::Relaxed);
+    /// Whether the family may have reports. They are asked for next.
+    pub(super) fn take_reports(&self) -> bool {
+        let state = self.state.get();
+        self.state.set(state.without(State::REPORTS));
+        state.has_reports()
     }
 
     /// The object numbers that the strand drew and did not use. For when it is gone.

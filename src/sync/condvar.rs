@@ -127,7 +127,7 @@ fn leave<'a, T>(
     let MutexGuard { section, inner } = guard;
     let object = section.leave();
     // Has room for the split and the acquire after it; the release had its own.
-    let pen = record::quiet_pen();
+    let pen = record::pen();
     if let Some(pen) = pen {
         pen.split();
     }

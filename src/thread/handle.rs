@@ -7,7 +7,7 @@ use std::thread;
 
 use super::park::{Parker, Thread};
 use crate::collect;
-use crate::record::{self, Child, pen, quiet_pen};
+use crate::record::{self, Child, pen};
 
 /// A strand that a handle stands for, until it was joined or the handle is dropped.
 pub(super) struct Forked(Option<u32>);
@@ -30,7 +30,7 @@ impl Forked {
     #[track_caller]
     pub(super) fn joined(mut self) {
         if let Some(id) = self.0.take()
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.join(id, Location::caller());
             collect::joined();
@@ -41,7 +41,7 @@ impl Forked {
 impl Drop for Forked {
     fn drop(&mut self) {
         if let Some(id) = self.0
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.detach(id);
         }
@@ -50,7 +50,7 @@ impl Drop for Forked {
 
 /// Publishes what is held back: the strand is about to wait for another.
 pub(super) fn about_to_wait() {
-    if let Some(pen) = quiet_pen() {
+    if let Some(pen) = pen() {
         pen.flush_held();
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use super::handle::{Builder, ExitHere, Forked, about_to_wait};
 use super::park::{Parker, Thread};
 use crate::collect;
-use crate::record::quiet_pen;
+use crate::record::pen;
 
 /// See [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -54,7 +54,7 @@ impl Children {
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner()),
         ) {
-            if let Some(pen) = quiet_pen() {
+            if let Some(pen) = pen() {
                 pen.join(id, site);
             }
         }
@@ -201,7 +201,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         let result = self.inner.join();
         if let Some(id) = self.strand
             && self.children.remove(id)
-            && let Some(pen) = quiet_pen()
+            && let Some(pen) = pen()
         {
             pen.join(id, Location::caller());
             collect::joined();

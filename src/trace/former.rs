@@ -84,6 +84,7 @@ impl<T> Former<T> {
     }
 
     /// Nobody will ask for an event that has happened so far.
+    #[cfg(feature = "check")]
     pub(crate) fn forget_all(&mut self) {
         self.owners.clear();
     }

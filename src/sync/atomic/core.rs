@@ -61,7 +61,7 @@ impl<A: Recorded> Core<A> {
     /// Gives it a name, by which properties know it as well.
     #[track_caller]
     pub(super) fn name(&self, number: u32) {
-        if let Some(pen) = record::quiet_pen() {
+        if let Some(pen) = record::pen() {
             pen.name_watched(&self.object, number, || self.inner.recorded());
         }
     }

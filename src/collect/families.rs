@@ -1,0 +1,509 @@
+//! Families: which test a strand, an object or a violation belongs to.
+//!
+//! A family is a strand that the mirror did not fork, its *first* strand, and all its descendants. Most are tests, or `main`. But a library's threads
+//! (a pool's, those of `std::thread::scope`) were not forked by the mirror either: such a strand is a *guest*. It has no test of its own, nobody hears
+//! it panic, and others may wait for it for ever if it does. What goes wrong with a guest is the business of the test whose strands or objects it
+//! met.
+//!
+//! | standing | who | how it is known |
+//! |---|---|---|
+//! | host | a test's own thread, `main`, the thread in [`check`](crate::check()) | a harness names a test's thread after the test, by a path |
+//! | guest | any other thread | it has no name, or one that is no path |
+//! | unknown | either | the name is asked for at a block's begin, at a join and at the thread's end, and it was none of these yet |
+//!
+//! A violation belongs to the only family of its strands, if there is but one; else to a host among them; else to a host that owns one of its
+//! objects, which is to say touched it first. Where there is none it is *unclaimed* until a host touches one of its objects, a strand
+//! of unknown standing among those involved turns out to be a host, or the process ends.
+
+use std::collections::{HashMap, HashSet};
+
+use super::live::Live;
+use super::prophet::Prophet;
+use crate::predict::Forecast;
+use crate::report::Report;
+use crate::trace::{Event, ObjectId, Op, Semantics, StrandId};
+
+/// What a family has to tell.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    pub(super) reports: Vec<Report>,
+    pub(super) forecasts: Vec<Forecast>,
+}
+
+/// The test that runs on a thread of this name, which a harness gives it; other threads run none.
+pub(super) fn test_of(name: &str) -> Option<String> {
+    let is_path = |path: &str| {
+        path.split("::").all(|part| {
+            let mut letters = part.strip_prefix("r#").unwrap_or(part).chars();
+            letters
+                .next()
+                .is_some_and(|c| c == '_' || c.is_alphabetic())
+                && letters.all(|c| c == '_' || c.is_alphanumeric())
+        })
+    };
+    // `src/lib.rs - module::Item (line 12)` is a documentation test.
+    let is_documentation = || name.contains(" - ") && name.ends_with(')');
+    (name != "main" && (is_path(name) || is_documentation())).then(|| name.to_owned())
+}
+
+/// Whether a family is a test's; see the module's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Guest,
+    Unknown,
+    Host,
+}
+
+impl Standing {
+    fn of_name(name: &str) -> Standing {
+        if name == "main" || test_of(name).is_some() {
+            Standing::Host
+        } else {
+            Standing::Guest
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Family {
+    /// The first strand, while it lives.
+    first: Option<u32>,
+    /// The first strand's name, when it has ended.
+    ended: Option<String>,
+    reports: Vec<Report>,
+    /// The violations that were told or are to be: repeats are not.
+    known: HashSet<u64>,
+    /// The family's violations are asked for by [`check`](crate::check()), not told.
+    collecting: bool,
+    /// Where predictions are wanted.
+    prophet: Option<Prophet>,
+    /// The host that this guest is predicted with.
+    visits: Option<u32>,
+    /// The host has ended while this guest was with it: what the guest is in the middle of is predicted with nobody.
+    is_left: bool,
+}
+
+impl Family {
+    fn end(mut self, names: &Live) -> News {
+        self.name_test(names);
+        let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
+        News {
+            reports: self.reports,
+            forecasts: forecast.into_iter().collect(),
+        }
+    }
+
+    /// The first strand's name, where it was asked for.
+    fn name(&self, names: &Live) -> Option<String> {
+        match self.first {
+            Some(first) => names.known_name(StrandId(first)),
+            None => self.ended.clone(),
+        }
+    }
+
+    /// Says in the reports which test they belong to: a report may have been made before the name was known.
+    fn name_test(&mut self, names: &Live) {
+        if let Some(test) = self.name(names).as_deref().and_then(test_of) {
+            for report in &mut self.reports {
+                report.test = Some(test.clone());
+            }
+        }
+    }
+}
+
+/// A violation that no test is known to have had.
+#[derive(Debug)]
+struct Unclaimed {
+    report: Report,
+    signature: u64,
+    /// Its objects that have not retired.
+    objects: Vec<ObjectId>,
+    /// Families that were involved, and may turn out to be hosts'.
+    candidates: Vec<u32>,
+}
+
+/// What a violation says of those who were involved.
+pub(super) struct Involved {
+    /// The strands, the one that closed the cycle first, each with its family.
+    pub(super) strands: Vec<(StrandId, u32)>,
+    /// The objects that have not retired.
+    pub(super) objects: Vec<ObjectId>,
+    /// Equal for violations that are the same to a user.
+    pub(super) signature: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Families {
+    /// By strand.
+    of_strand: Vec<u32>,
+    /// By object: the family that touched it first; 0 where nobody has.
+    of_object: Vec<u32>,
+    all: HashMap<u32, Family>,
+    unclaimed: Vec<Unclaimed>,
+    /// Who has dropped an object whose retirement is yet to be merged.
+    dropped: HashMap<ObjectId, u32>,
+    /// First strands of families that have something to tell, or may have.
+    alarms: Vec<u32>,
+    /// Whether any family visits another.
+    has_visits: bool,
+}
+
+/// More unclaimed violations than this are not kept: whoever has so many has enough to read.
+const UNCLAIMED: usize = 256;
+
+impl Families {
+    /// The family of a strand.
+    #[inline]
+    pub(super) fn of(&self, strand: StrandId) -> u32 {
+        self.of_strand.get(strand.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// The strand is of this family from here on.
+    pub(super) fn set(&mut self, strand: u32, family: u32) {
+        *entry(&mut self.of_strand, strand) = family;
+    }
+
+    /// A strand that the mirror did not fork is the first of its family.
+    pub(super) fn begin(&mut self, family: u32, first: u32) {
+        self.all.entry(family).or_default().first = Some(first);
+    }
+
+    /// The strand has dropped an object, which retires later.
+    pub(super) fn drops(&mut self, strand: StrandId, object: ObjectId) {
+        let family = self.of(strand);
+        self.dropped.insert(object, family);
+        for it in &mut self.unclaimed {
+            if it.objects.contains(&object) {
+                it.candidates.push(family);
+            }
+        }
+    }
+
+    /// The family's violations are asked for.
+    pub(super) fn collect(&mut self, family: u32) {
+        self.all.entry(family).or_default().collecting = true;
+    }
+
+    /// An object is first touched by this strand.
+    pub(super) fn own(&mut self, object: u32, strand: StrandId) {
+        let family = self.of(strand);
+        self.dropped.remove(&ObjectId(object));
+        *entry(&mut self.of_object, object) = family;
+    }
+
+    pub(super) fn take_alarms(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.alarms)
+    }
+
+    /// Whether every event is to be seen by [`touch`](Self::touch).
+    #[inline]
+    pub(super) fn has_unclaimed(&self) -> bool {
+        !self.unclaimed.is_empty()
+    }
+
+    fn standing(&self, family: u32, names: &Live) -> Standing {
+        match self.all.get(&family) {
+            Some(family) if family.collecting => Standing::Host,
+            Some(family) => family
+                .name(names)
+                .map_or(Standing::Unknown, |name| Standing::of_name(&name)),
+            None => Standing::Guest,
+        }
+    }
+
+    /// The family that its first strand is in now: one in [`check`](crate::check()) is in another for a while.
+    fn present(&self, family: u32) -> u32 {
+        let first = self.all.get(&family).and_then(|family| family.first);
+        first.map_or(family, |first| self.of(StrandId(first)))
+    }
+
+    /// Keeps a violation for the family that it belongs to, unless that has it already. `report` makes the report.
+    pub(super) fn add(
+        &mut self,
+        involved: Involved,
+        names: &Live,
+        report: impl FnOnce() -> Report,
+    ) -> bool {
+        let Involved {
+            strands,
+            objects,
+            signature,
+        } = involved;
+        let mut families: Vec<u32> = strands.iter().map(|&(_, family)| family).collect();
+        let one = families.windows(2).all(|pair| pair[0] == pair[1]);
+        let owners = objects.iter().map(|object| {
+            let owner = self.of_object.get(object.0 as usize).copied();
+            self.present(owner.unwrap_or(0))
+        });
+        families.extend(owners.filter(|&owner| owner != 0));
+        families.extend(objects.iter().filter_map(|object| self.dropped.get(object)));
+        let is_host = |&&family: &&u32| self.standing(family, names) == Standing::Host;
+        let host = match one {
+            true => families.first().copied(),
+            false => families.iter().find(is_host).copied(),
+        };
+        if let Some(host) = host {
+            let family = self.all.entry(host).or_default();
+            let is_new = family.known.insert(signature);
+            if is_new {
+                family.reports.push(report());
+                if !family.collecting {
+                    self.alarms.extend(family.first);
+                }
+            }
+            return is_new;
+        }
+        let is_known = |it: &Unclaimed| it.signature == signature && it.objects == objects;
+        if self.unclaimed.len() == UNCLAIMED || self.unclaimed.iter().any(is_known) {
+            return false;
+        }
+        families.retain(|&family| self.standing(family, names) == Standing::Unknown);
+        for family in families.iter().filter_map(|family| self.all.get(family)) {
+            self.alarms.extend(family.first);
+        }
+        self.unclaimed.push(Unclaimed {
+            report: report(),
+            signature,
+            objects,
+            candidates: families,
+        });
+        true
+    }
+
+    /// An event, while there are unclaimed violations: whoever touches one's object may be the one whom it belongs to.
+    #[cold]
+    pub(super) fn touch(&mut self, event: &Event, names: &Live) {
+        let Some(object) = event.its_object() else {
+            return;
+        };
+        let family = self.of(event.strand);
+        let standing = self.standing(family, names);
+        let mut alarmed = false;
+        for it in &mut self.unclaimed {
+            if it.objects.contains(&object)
+                && standing != Standing::Guest
+                && !it.candidates.contains(&family)
+            {
+                it.candidates.push(family);
+                alarmed = true;
+            }
+            if matches!(event.op, Op::Retire | Op::Recv) {
+                it.objects.retain(|&other| other != object);
+            }
+        }
+        if alarmed {
+            self.claim(family, names);
+            if let Some(family) = self.all.get(&family) {
+                self.alarms.extend(family.first);
+            }
+        }
+    }
+
+    /// Gives a host the violations that it is a candidate for.
+    fn claim(&mut self, family: u32, names: &Live) {
+        if self.unclaimed.is_empty() || self.standing(family, names) != Standing::Host {
+            return;
+        }
+        let host = self.all.entry(family).or_default();
+        let is_its = |it: &mut Unclaimed| it.candidates.contains(&family);
+        for it in self.unclaimed.extract_if(.., is_its) {
+            if host.known.insert(it.signature) {
+                host.reports.push(it.report);
+            }
+        }
+    }
+
+    /// What the family has to tell, unless it is asked for it.
+    pub(super) fn take(&mut self, family: u32, names: &Live) -> News {
+        self.claim(family, names);
+        self.take_over(family, names);
+        match self.all.get_mut(&family) {
+            Some(family) if !family.collecting => {
+                family.name_test(names);
+                let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
+                News {
+                    reports: std::mem::take(&mut family.reports),
+                    forecasts: prophet
+                        .and_then(|prophet| prophet.foretell(names))
+                        .into_iter()
+                        .collect(),
+                }
+            }
+            _ => News::default(),
+        }
+    }
+
+    /// What the family was asked for, or has to tell at its end.
+    pub(super) fn take_all(&mut self, family: u32, names: &Live) -> News {
+        self.claim(family, names);
+        self.take_over(family, names);
+        let is_over = |it: &Family| it.collecting || it.first.is_none();
+        match self.all.get_mut(&family) {
+            Some(it) if is_over(it) => self
+                .remove(family)
+                .map_or_else(News::default, |it| it.end(names)),
+            Some(it) => {
+                it.name_test(names);
+                let reports = std::mem::take(&mut it.reports);
+                let forecast = it.prophet.take().and_then(|it| it.foretell(names));
+                self.leave_guests(family);
+                News {
+                    reports,
+                    forecasts: forecast.into_iter().collect(),
+                }
+            }
+            None => News::default(),
+        }
+    }
+
+    /// What nobody has heard; and how many tests there were whose thread has not ended.
+    pub(super) fn finish(&mut self, names: &Live) -> (News, u64) {
+        let (mut news, mut tests) = (News::default(), 0);
+        for family in std::mem::take(&mut self.all).into_values() {
+            if family.first.is_some() {
+                let name = family.name(names);
+                tests += u64::from(name.as_deref().and_then(test_of).is_some());
+            }
+            let News { reports, forecasts } = family.end(names);
+            news.reports.extend(reports);
+            news.forecasts.extend(forecasts);
+        }
+        let unclaimed = std::mem::take(&mut self.unclaimed).into_iter();
+        news.reports.extend(unclaimed.map(|it| it.report));
+        (news, tests)
+    }
+
+    fn remove(&mut self, family: u32) -> Option<Family> {
+        self.leave_guests(family);
+        self.all.remove(&family)
+    }
+
+    /// A strand is over: whether it was a test's own.
+    pub(super) fn exit(&mut self, strand: u32, names: &Live) -> bool {
+        let number = self.of(StrandId(strand));
+        let Some(family) = self.all.get_mut(&number) else {
+            return false;
+        };
+        if family.first != Some(strand) {
+            return false;
+        }
+        family.name_test(names);
+        let name = family.name(names).unwrap_or_default();
+        family.first = None;
+        let is_test = test_of(&name).is_some();
+        family.ended = Some(name);
+        let visits = family.visits;
+        if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
+            self.remove(number);
+        }
+        let host = visits.and_then(|host| self.all.get_mut(&host)?.prophet.as_mut());
+        if let Some(host) = host {
+            host.dismiss();
+        }
+        is_test
+    }
+
+    /// Hands an event to the predictor of the family that it is predicted with: guests are predicted with the host whose objects they touch.
+    pub(super) fn predict(
+        &mut self,
+        event: Event,
+        position: u64,
+        semantics: Semantics,
+        names: &Live,
+    ) {
+        let own = self.of(event.strand);
+        let owner = event.its_object().and_then(|object| {
+            let owner = self.of_object.get(object.0 as usize).copied()?;
+            Some(self.visited(self.present(owner)))
+        });
+        if let Some(owner) = owner.filter(|owner| self.all.contains_key(owner)) {
+            self.meet(self.visited(own), owner, semantics, names);
+        }
+        let its = self.all.entry(own).or_default();
+        if its.is_left && event.op != Op::Begin {
+            return;
+        }
+        its.is_left = false;
+        let family = self.visited(own);
+        let prophet = &mut self.all.entry(family).or_default().prophet;
+        prophet
+            .get_or_insert_with(|| Prophet::new(semantics))
+            .step(event, position, names);
+    }
+
+    /// Whom a family is predicted with.
+    fn visited(&self, family: u32) -> u32 {
+        let visits = self.all.get(&family).and_then(|family| family.visits);
+        visits.unwrap_or(family)
+    }
+
+    /// A strand that is predicted with one family has touched an object of another.
+    fn meet(&mut self, own: u32, met: u32, semantics: Semantics, names: &Live) {
+        let standings = (self.standing(own, names), self.standing(met, names));
+        let (guest, host) = match standings {
+            _ if own == met => return,
+            // Two tests share a static, say.
+            (Standing::Host, Standing::Host) => return,
+            (mine, theirs) if mine <= theirs => (own, met),
+            _ => (met, own),
+        };
+        self.has_visits = true;
+        let its = self.all.entry(guest).or_default();
+        let prophet = its.prophet.take();
+        let is_alive = its.first.is_some();
+        self.redirect(guest, host);
+        let hosts = &mut self.all.entry(host).or_default().prophet;
+        let hosts = hosts.get_or_insert_with(|| Prophet::new(semantics));
+        let left = prophet.and_then(|prophet| hosts.absorb(prophet, names).err());
+        if is_alive {
+            hosts.welcome();
+        }
+        if left.is_some() {
+            // Too late: both have predicted for long. What the guest has had is told by itself.
+            self.all.entry(guest).or_default().prophet = left;
+        }
+    }
+
+    /// The guest, and whoever visits it, visits the host from here on.
+    fn redirect(&mut self, guest: u32, host: u32) {
+        for (&number, family) in &mut self.all {
+            if number == guest || family.visits == Some(guest) {
+                family.visits = Some(host).filter(|_| number != host);
+            }
+        }
+    }
+
+    /// A family that has turned out to be a host takes over from the guest that it was predicted with.
+    fn take_over(&mut self, family: u32, names: &Live) {
+        let visits = self.all.get(&family).and_then(|it| it.visits);
+        if let Some(guest) = visits
+            && self.standing(family, names) == Standing::Host
+            && self.standing(guest, names) != Standing::Host
+        {
+            let prophet = self.all.get_mut(&guest).and_then(|it| it.prophet.take());
+            self.redirect(guest, family);
+            let it = self.all.entry(family).or_default();
+            (it.visits, it.prophet) = (None, prophet);
+        }
+    }
+
+    /// The family has ended: its guests are nobody's.
+    fn leave_guests(&mut self, host: u32) {
+        if !self.has_visits {
+            return;
+        }
+        for family in self.all.values_mut() {
+            if family.visits == Some(host) {
+                (family.visits, family.is_left) = (None, true);
+            }
+        }
+    }
+}
+
+fn entry(table: &mut Vec<u32>, at: u32) -> &mut u32 {
+    let at = at as usize;
+    if table.len() <= at {
+        table.resize((at + 1).next_power_of_two(), 0);
+    }
+    &mut table[at]
+}

@@ -1,0 +1,375 @@
+//! Threads that the mirror did not spawn, as a library's: what goes wrong with them is told by the test whose strands or objects they met, and
+//! never makes them panic. And violations are delivered at safe points only.
+
+mod process;
+
+use std::process::Command;
+
+use self::process::{Ended, run};
+
+/// What is run by the others.
+mod fixture {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::{Arc, Barrier, mpsc};
+    use std::time::Duration;
+
+    use aerodrome::sync::Mutex;
+    use aerodrome::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use aerodrome::{atomic, thread};
+
+    #[atomic]
+    fn twice(value: &Mutex<u32>, between: impl FnOnce()) {
+        *value.lock().unwrap() += 1;
+        between();
+        *value.lock().unwrap() += 1;
+    }
+
+    /// Begins and ends, and touches nothing of the others'.
+    #[atomic]
+    fn unrelated() {
+        drop(Mutex::new(0).lock());
+    }
+
+    #[atomic]
+    fn bump(value: &AtomicUsize) {
+        let before = value.load(SeqCst);
+        std::thread::yield_now();
+        value.store(before + 1, SeqCst);
+    }
+
+    /// Until the collector has seen what was recorded.
+    fn pause() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    /// The test's own thread touches nothing before it drops the counters.
+    #[test]
+    #[ignore = "a fixture"]
+    fn pipeline() {
+        const ROUNDS: usize = 2_000;
+        let (value, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    bump(&value);
+                    done.fetch_add(1, SeqCst);
+                }
+            });
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    bump(&value);
+                }
+                // For ever, if the other one panics.
+                while done.load(SeqCst) < ROUNDS {
+                    std::thread::yield_now();
+                }
+            });
+        });
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn block_on_its_own_thread() {
+        let value = Mutex::new(0);
+        let (first, second) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                first.wait();
+                *value.lock().unwrap() += 10;
+                second.wait();
+            });
+            twice(&value, || {
+                first.wait();
+                second.wait();
+            });
+        });
+        assert_eq!(*value.lock().unwrap(), 12);
+    }
+
+    /// A guest's write falls into another guest's block.
+    fn violate_among_guests(value: &Mutex<u32>) {
+        let (first, second) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                first.wait();
+                *value.lock().unwrap() += 10;
+                second.wait();
+            });
+            scope.spawn(|| {
+                twice(value, || {
+                    first.wait();
+                    second.wait();
+                });
+                // A guest begins blocks, and hears of nothing.
+                pause();
+                (0..100).for_each(|_| unrelated());
+            });
+        });
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn both_are_guests() {
+        let value = Mutex::new(0);
+        violate_among_guests(&value);
+        assert_eq!(*value.lock().unwrap(), 12);
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn a_block_comes_later() {
+        let value = Mutex::new(0);
+        violate_among_guests(&value);
+        assert_eq!(*value.lock().unwrap(), 12);
+        pause();
+        unrelated();
+        unreachable!("the beginning of a block is a safe point");
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn a_join_comes_later() {
+        let value = Mutex::new(0);
+        violate_among_guests(&value);
+        assert_eq!(*value.lock().unwrap(), 12);
+        let _ = thread::spawn(|| ()).join();
+        unreachable!("a join is a safe point");
+    }
+
+    #[aerodrome::test]
+    #[ignore = "a fixture"]
+    fn judged_at_its_end() {
+        let value = Mutex::new(0);
+        violate_among_guests(&value);
+        assert_eq!(*value.lock().unwrap(), 12);
+    }
+
+    /// A pool that outlives the tests and survives the panics of its jobs.
+    fn pool() -> mpsc::Sender<Box<dyn FnOnce() + Send>> {
+        let (jobs, queue) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+        thread::spawn(move || {
+            for job in queue {
+                let _ = catch_unwind(AssertUnwindSafe(job));
+            }
+        });
+        jobs
+    }
+
+    /// The violation is closed on a thread of the pool.
+    #[test]
+    #[ignore = "a fixture"]
+    fn closed_in_a_pool() {
+        let value = Arc::new(Mutex::new(0));
+        let (theirs, turn) = (value.clone(), Arc::new(Barrier::new(2)));
+        let (their_turn, pool) = (turn.clone(), pool());
+        pool.send(Box::new(move || {
+            twice(&theirs, || {
+                their_turn.wait();
+                their_turn.wait();
+            });
+            their_turn.wait();
+        }))
+        .unwrap();
+        turn.wait();
+        *value.lock().unwrap() += 10;
+        turn.wait();
+        turn.wait();
+        pause();
+        unrelated();
+        unreachable!("the beginning of a block is a safe point");
+    }
+
+    /// A guest that serves two tests, and has the same violation with both.
+    fn serve_with_violation() {
+        static GUEST: std::sync::OnceLock<std::sync::Mutex<mpsc::Sender<Job>>> =
+            std::sync::OnceLock::new();
+        type Job = (Arc<Mutex<u32>>, Arc<Barrier>);
+        let guest = GUEST.get_or_init(|| {
+            let (jobs, queue) = mpsc::channel::<Job>();
+            std::thread::spawn(move || {
+                for (value, turn) in queue {
+                    twice(&value, || {
+                        turn.wait();
+                        turn.wait();
+                    });
+                    turn.wait();
+                }
+            });
+            std::sync::Mutex::new(jobs)
+        });
+        let (value, turn) = (Arc::new(Mutex::new(0)), Arc::new(Barrier::new(2)));
+        guest
+            .lock()
+            .unwrap()
+            .send((value.clone(), turn.clone()))
+            .unwrap();
+        turn.wait();
+        *value.lock().unwrap() += 10;
+        turn.wait();
+        turn.wait();
+    }
+
+    #[aerodrome::test]
+    #[ignore = "a fixture"]
+    fn served_first() {
+        serve_with_violation();
+    }
+
+    #[aerodrome::test]
+    #[ignore = "a fixture"]
+    fn served_second() {
+        serve_with_violation();
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn predicted() {
+        let value = Mutex::new(0);
+        std::thread::scope(|scope| {
+            twice(&value, || ());
+            scope.spawn(|| *value.lock().unwrap() += 10);
+        });
+    }
+
+    #[test]
+    #[ignore = "a fixture"]
+    fn predicted_among_guests() {
+        let value = Mutex::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| twice(&value, || ()));
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| *value.lock().unwrap() += 10);
+        });
+    }
+
+    struct LocksAtItsEnd<'a>(&'a Mutex<u32>);
+
+    impl Drop for LocksAtItsEnd<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+
+    extern "C" fn locks(value: &Mutex<u32>) {
+        *value.lock().unwrap() += 1;
+    }
+
+    /// Operations of all sorts, while there is something to deliver.
+    #[test]
+    #[ignore = "a fixture"]
+    fn operations_are_no_safe_points() {
+        let value = Mutex::new(0);
+        violate_among_guests(&value);
+        assert_eq!(*value.lock().unwrap(), 12);
+        pause();
+        let count = AtomicUsize::new(0);
+        for _ in 0..100 {
+            drop(LocksAtItsEnd(&value));
+            locks(&value);
+            count.fetch_add(1, SeqCst);
+        }
+        println!("went on");
+        unrelated();
+        unreachable!("the beginning of a block is a safe point");
+    }
+}
+
+/// What the reports say.
+const REPORT: &str = "error: `twice` is not atomic";
+
+/// Runs fixtures side by side, on threads that are named after them.
+fn fixtures(names: &[&str], set: impl FnOnce(&mut Command)) -> Ended {
+    let mut command = process::clean(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--test-threads=4"]);
+    command.args(names.iter().map(|name| format!("fixture::{name}")));
+    set(&mut command);
+    run(&mut command)
+}
+
+/// The fixture fails by itself, with one report.
+#[track_caller]
+fn fails(name: &str) -> Ended {
+    let ended = fixtures(&[name], |_| ()).expect_code(101);
+    let all = ended.output();
+    let line = format!("test fixture::{name} ... FAILED");
+    assert!(all.contains(&line), "{all}");
+    assert_eq!(ended.count(REPORT), 1, "{all}");
+    let test = format!("= note: in test `fixture::{name}`");
+    assert_eq!(ended.count(&test), 1, "{all}");
+    assert_eq!(ended.count("unreachable"), 0, "{all}");
+    ended
+}
+
+/// The fixture has no safe point: the process fails, and says of which test before the summary.
+#[track_caller]
+fn fails_late(name: &str, report: &str) {
+    let mut command = process::clean("sh");
+    let binary = std::env::current_exe().unwrap();
+    let script = "exec \"$0\" --ignored --exact --test-threads=4 \"$1\" 2>&1";
+    command.args(["-c", script]);
+    command.arg(binary).arg(format!("fixture::{name}"));
+    let ended = run(&mut command).expect_code(101);
+    let all = ended.output();
+    assert_eq!(ended.count(report), 1, "{all}");
+    for said in [report, "= note: in test `fixture::"] {
+        let (at, summary) = (all.find(said), all.find("test result:"));
+        assert!(at.is_some() && at < summary, "{said} before the summary:\n{all}");
+    }
+    let line = format!("aerodrome: test `fixture::{name}` has ended");
+    assert_eq!(ended.count(&line), 1, "{all}");
+}
+
+#[test]
+fn guests_do_not_panic_and_what_they_do_fails_their_test() {
+    fails("a_block_comes_later");
+    fails("a_join_comes_later");
+    fails("judged_at_its_end");
+}
+
+#[test]
+fn a_test_without_a_safe_point_fails_the_process_when_its_thread_ends() {
+    fails_late("block_on_its_own_thread", REPORT);
+    fails_late("both_are_guests", REPORT);
+    fails_late("pipeline", "error: `bump` is not atomic");
+}
+
+#[test]
+fn a_violation_closed_in_a_pool_that_survives_panics_fails_the_test() {
+    fails("closed_in_a_pool");
+}
+
+#[test]
+fn a_guest_of_two_tests_fails_each_of_them() {
+    let ended = fixtures(&["served_first", "served_second"], |_| ()).expect_code(101);
+    let all = ended.output();
+    assert_eq!(ended.count(REPORT), 2, "{all}");
+    for name in ["served_first", "served_second"] {
+        let line = format!("test fixture::{name} ... FAILED");
+        assert!(all.contains(&line), "{all}");
+        let test = format!("= note: in test `fixture::{name}`");
+        assert_eq!(ended.count(&test), 1, "{all}");
+    }
+}
+
+#[test]
+fn nothing_unwinds_out_of_an_operation() {
+    let ended = fails("operations_are_no_safe_points");
+    assert_eq!(ended.count("went on"), 1, "{}", ended.output());
+}
+
+#[test]
+fn prediction_sees_guests() {
+    for name in ["predicted", "predicted_among_guests"] {
+        let ended = fixtures(&[name], |command| {
+            command.env("AERODROME_PREDICT", "warn");
+        })
+        .expect_code(0);
+        let predicted = "predicted, not observed: `twice` is not atomic";
+        assert!(ended.count(predicted) > 0, "{}", ended.output());
+        let ended = fixtures(&[name], |command| {
+            command.env("AERODROME_PREDICT", "deny");
+        });
+        ended.expect_code(101);
+    }
+}
