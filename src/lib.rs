@@ -125,8 +125,9 @@
 //! Mark what callers rely on: the public methods of a type that has locks inside. Blocks nest, and the outermost counts. What happens outside of any block is a
 //! transaction by itself, access by access.
 //!
-//! Any `#[test]` is checked: a violation panics on the test's own thread, when that thread next joins another one, or uses something tracked. With
-//! [`#[aerodrome::test]`](macro@test) the threads count too that the test does not join, and `#[aerodrome::test(runs = 20)]` tries several schedules.
+//! Any `#[test]` is checked: a violation panics on the test's own thread, when that thread next joins another one, ends a scope, or begins an outermost
+//! block; if it does none of these any more, the process fails. Threads that a library spawned count to the test whose objects they touch. With
+//! [`#[aerodrome::test]`](macro@test) everything is judged at the test's end, the threads too that it does not join, and `#[aerodrome::test(runs = 20)]` tries several schedules.
 //! [`check`][check-fn] gives the violations back as values. Tests that run side by side do not mix: a violation fails the test that it belongs to.
 //!
 //! # Reading a report

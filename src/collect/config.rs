@@ -10,15 +10,14 @@ use crate::trace::Semantics;
 pub enum Mode {
     /// The first strand of its family panics with the report.
     ///
-    /// It does so at its next tracked operation that may panic. Where the program's `#[global_allocator]` has tracked locks or atomics in it, that
-    /// may be inside of an allocation, out of which nothing may unwind: to do so is undefined behaviour. Such a program is judged by
-    /// [`#[aerodrome::test]`](crate::test) or [`check`](fn@crate::check), which tell a violation at their end, or under [`Log`](Self::Log).
+    /// It does so when it next begins an outermost block, joins a thread or ends a scope, or at the end of [`#[aerodrome::test]`](crate::test) and
+    /// [`check`](fn@crate::check). Nothing else panics, so nothing unwinds out of an allocator, a destructor or a C function that did not ask
+    /// for it. Where it does none of these any more, the report is printed when the test's thread ends, and the process fails.
     #[default]
     Panic,
     /// The report goes to the handler ([`on_violation`](crate::on_violation)) or to standard error, and the program goes on.
     ///
-    /// That allocates. A `#[global_allocator]` that does something tracked while it holds a lock of its own would be entered again there, and wait for
-    /// itself: for such a one `#[aerodrome::test]` and `check` are left.
+    /// At the same places.
     Log,
     /// Nothing is recorded or checked.
     Off,
