@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use aerodrome::sync::Mutex;
+use aerodrome::sync::{Mutex, mpsc};
 use aerodrome::{atomic, atomic_block, thread};
 
 /// What the ignored test of this name says on standard error, and its exit code, when run by itself under these settings.
@@ -201,4 +201,47 @@ fn a_block_that_tracked_something_once_is_not_told() {
     let lines = ours(&text);
     let [line] = lines[..] else { panic!("{text}") };
     assert!(line.ends_with(", 1 transaction, 0 violations"), "{line}");
+}
+
+/// Where [`add_when_told`] waits.
+const WAIT: u32 = line!() + 6;
+
+#[atomic]
+fn add_when_told(balance: &Mutex<u64>, told: &mpsc::Receiver<u64>, waits: bool) {
+    *balance.lock().unwrap() += 1;
+    if waits {
+        let more = told.recv().unwrap();
+        *balance.lock().unwrap() += more;
+    }
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn a_block_that_waits() {
+    let balance = Mutex::new(0);
+    let (tell, told) = mpsc::channel();
+    for round in 0..5 {
+        tell.send(round).unwrap();
+        add_when_told(&balance, &told, round % 2 == 0);
+    }
+}
+
+#[test]
+fn a_block_that_was_split_by_a_wait_is_told_with_where_and_how_often() {
+    let (text, code) = run_alone("a_block_that_waits", &[]);
+    let lines = ours(&text);
+    let [split, summary] = lines[..] else {
+        panic!("{text}")
+    };
+    let block = format!("`add_when_told` ({}:", file!());
+    assert!(split.starts_with(&block), "{split}");
+    let wait = format!(" waited at {}:{WAIT}:", file!());
+    assert!(split.contains(&wait), "{split}");
+    let end = " 3 times: what comes before and after a wait is not judged as one";
+    assert!(split.ends_with(end), "{split}");
+    assert!(summary.contains(" 5 transactions, "), "{summary}");
+    assert_eq!(code, Some(0));
+    // As quiet as everything else.
+    let (text, _) = run_alone("a_block_that_waits", &[("AERODROME_QUIET", "1")]);
+    assert!(ours(&text).is_empty(), "{text}");
 }

@@ -314,7 +314,10 @@ fn fails_late(name: &str, report: &str) {
     assert_eq!(ended.count(report), 1, "{all}");
     for said in [report, "= note: in test `fixture::"] {
         let (at, summary) = (all.find(said), all.find("test result:"));
-        assert!(at.is_some() && at < summary, "{said} before the summary:\n{all}");
+        assert!(
+            at.is_some() && at < summary,
+            "{said} before the summary:\n{all}"
+        );
     }
     let line = format!("aerodrome: test `fixture::{name}` has ended");
     assert_eq!(ended.count(&line), 1, "{all}");

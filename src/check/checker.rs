@@ -247,6 +247,11 @@ impl Checker {
         self.ready.pop_front()
     }
 
+    /// The blocks that were split by waits; see [`Lowering::splits`].
+    pub fn splits(&self) -> impl Iterator<Item = (BlockId, SiteId, u64)> {
+        self.lowering.splits()
+    }
+
     /// How often each violation occurred, in the order in which they were given out.
     pub fn counts(&self) -> &[u64] {
         &self.counts

@@ -1,5 +1,7 @@
 //! Recorded events, read under a [`Semantics`]: the table "One trace, two semantics" of `ARCHITECTURE.md`, as code.
 
+use std::collections::BTreeMap;
+
 use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 
 /// Turns recorded events into plain ones: no [`Op::Split`] and no [`Op::Restart`], each strand in at most one block, and nothing
@@ -33,6 +35,8 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 pub struct Lowering {
     semantics: Semantics,
     strands: Vec<Strand>,
+    /// How often each block was split, by where it waited.
+    splits: BTreeMap<(BlockId, SiteId), u64>,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +87,15 @@ impl Lowering {
         Lowering {
             semantics,
             strands: Vec::new(),
+            splits: BTreeMap::new(),
         }
+    }
+
+    /// The blocks that were split by waits, each with where it waited and how often: what came before and what came after was
+    /// not judged as one.
+    pub fn splits(&self) -> impl Iterator<Item = (BlockId, SiteId, u64)> {
+        let splits = self.splits.iter();
+        splits.map(|(&(block, site), &count)| (block, site, count))
     }
 
     /// The semantics that events are read under.
@@ -355,6 +367,9 @@ impl Lowering {
 
     fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
         self.dismiss(owner, emit);
+        if let Some((block, _)) = self.strand(owner).block {
+            *self.splits.entry((block, site)).or_default() += 1;
+        }
         self.begin_anew(owner, site, emit);
     }
 

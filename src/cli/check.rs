@@ -13,7 +13,7 @@ use crate::check::{Checker, EngineKind};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
-use crate::report::{Extras, Report};
+use crate::report::{Extras, Report, Split};
 use crate::trace::{Format, Semantics};
 
 const HELP: &str = "\
@@ -53,6 +53,8 @@ pub(super) struct Checked {
     pub(super) events: u64,
     /// The violations.
     pub(super) reports: Vec<Report>,
+    /// The blocks that were split by waits.
+    splits: Vec<Split>,
 }
 
 #[derive(Serialize)]
@@ -148,7 +150,12 @@ impl Options {
             .into_iter()
             .map(|report| report.with_sources(&workspace))
             .collect();
-        Ok(Checked { events, reports })
+        let splits = Split::all(&checker, source.names());
+        Ok(Checked {
+            events,
+            reports,
+            splits,
+        })
     }
 }
 
@@ -183,7 +190,11 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         }
     }
     let [file] = files(given, ["FILE"])?;
-    let Checked { events, reports } = options.check(&file)?;
+    let Checked {
+        events,
+        reports,
+        splits,
+    } = options.check(&file)?;
     let (verdict, word) = match reports.is_empty() {
         true => (Verdict::Clean, "serializable"),
         false => (Verdict::Violation, "violation"),
@@ -195,18 +206,21 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
             violations: &reports,
         })
     } else {
-        tell(events, &reports)
+        tell(events, &reports, &splits)
     })?;
     Ok(verdict)
 }
 
 /// The answer for people.
-fn tell(events: u64, reports: &[Report]) -> String {
+fn tell(events: u64, reports: &[Report], splits: &[Split]) -> String {
     let style = Style::detect(&io::stdout());
     let mut text: String = reports
         .iter()
         .map(|report| text::render(report, &style) + "\n")
         .collect();
+    for split in splits {
+        text += &format!("note: {split}\n");
+    }
     text += &match reports.len() {
         0 => format!("serializable: {events} events\n"),
         1 => format!("violation: {events} events read\n"),

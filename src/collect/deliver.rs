@@ -16,7 +16,7 @@ use crate::mark;
 use crate::predict::Forecast;
 use crate::record;
 use crate::report::source::Workspace;
-use crate::report::{Report, json, text};
+use crate::report::{Report, Split, json, text};
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
 
@@ -148,13 +148,17 @@ pub(super) fn tell_late(news: News, config: &Config, test: &str) -> bool {
     failed
 }
 
-/// One line about the run where anything was tracked, and one about each block that ran and in which nothing was.
-pub(super) fn summarize(counts: &Counts, config: &Config) {
+/// One line about the run where anything was tracked, and one about each mark that is weaker than it looks: blocks that ran and in which nothing
+/// was tracked, and blocks that were split by a wait.
+pub(super) fn summarize(counts: &Counts, splits: &[Split], config: &Config) {
     for block in mark::untracked_blocks() {
         let (name, file, line) = (block.name(), block.file, block.line);
         say(&format!(
             "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
         ));
+    }
+    for split in splits {
+        say(&split.to_string());
     }
     if counts.events > counts.exits {
         say(&summary(counts, config));

@@ -392,15 +392,16 @@ fn finish() -> bool {
             unheard,
             collector.session.config.clone(),
             collector.session.counts(),
+            collector.session.splits(),
         )
     });
     let has_failed = HAS_FAILED.load(Ordering::Relaxed);
-    let Some((unheard, config, counts)) = last else {
+    let Some((unheard, config, counts, splits)) = last else {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
     if !config.quiet {
-        deliver::summarize(&counts, &config);
+        deliver::summarize(&counts, &splits, &config);
     }
     failed
 }

@@ -15,7 +15,7 @@ use crate::check::{Checker, Violation, signature};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
-use crate::report::{Extras, Object, Report};
+use crate::report::{Extras, Object, Report, Split};
 use crate::trace::{
     AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Owner, Semantics, StrandId,
 };
@@ -158,6 +158,11 @@ impl Session {
             Ok(outcome) => Some(outcome.text(&self.live)),
             Err(error) => Some(error.to_string()),
         }
+    }
+
+    /// The blocks that were split by waits.
+    pub(super) fn splits(&self) -> Vec<Split> {
+        Split::all(&self.checker, &self.live)
     }
 
     /// There are no more events: what nobody has heard.

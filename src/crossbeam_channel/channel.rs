@@ -261,7 +261,7 @@ impl<T> Sender<T> {
     ) -> Result<(), SendTimeoutError<T>> {
         let place = self.reserve(|select| select.try_select().ok());
         let place = place.or_else(|| {
-            pen.split();
+            pen.split(site);
             self.reserve(|select| match deadline {
                 Some(deadline) => select.select_deadline(deadline).ok(),
                 None => Some(select.select()),
@@ -387,7 +387,7 @@ impl<T> Receiver<T> {
         let (pen, site) = (record::pen(), Location::caller());
         match &self.flavor {
             Flavor::Strands(_, inner) => {
-                wait(pen, || inner.recv()).map(|envelope| envelope.open(pen, site))
+                wait(pen, site, || inner.recv()).map(|envelope| envelope.open(pen, site))
             }
             Flavor::Time(inner) => sleep(pen, || inner.recv()),
         }
@@ -407,7 +407,7 @@ impl<T> Receiver<T> {
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let (pen, site) = (record::pen(), Location::caller());
         match &self.flavor {
-            Flavor::Strands(channel, inner) => wait(pen, || inner.recv_deadline(deadline))
+            Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv_deadline(deadline))
                 .or_else(|error| match error {
                     // What has come since then is not too late; and that nothing has is to be recorded.
                     RecvTimeoutError::Timeout => channel

@@ -153,6 +153,7 @@ impl<'a> Select<'a> {
     }
 
     /// Ends the transaction and waits; a send that finds room need not.
+    #[track_caller]
     fn wait<R>(
         &mut self,
         pen: Option<Pen>,
@@ -168,7 +169,7 @@ impl<'a> Select<'a> {
             {
                 return done;
             }
-            pen.split();
+            pen.split(Location::caller());
         }
         untracked(|| wait(&mut self.inner))
     }

@@ -137,7 +137,7 @@ impl RawMutex {
         }
         self.gate.leaving();
         if let Some(pen) = pen() {
-            pen.split();
+            pen.split(site);
         }
         let _again = Again(self, site);
         // SAFETY: the caller holds the lock, and no other guard of `real` is ever made. This one does not give it back.

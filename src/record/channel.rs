@@ -194,7 +194,7 @@ impl Channel {
         pen.send(number, site);
         sent?;
         if let Some(receipt) = receipt {
-            pen.split();
+            pen.split(site);
             receipt.take(pen, site);
         }
         Ok(())
@@ -220,11 +220,11 @@ impl Channel {
         match sent {
             Ok(()) => {
                 if receipt.is_some() {
-                    pen.split();
+                    pen.split(site);
                 }
             }
             Err(TrySendError::Full(())) => {
-                pen.split();
+                pen.split(site);
                 untracked(|| wait(parcel))?;
             }
             Err(TrySendError::Disconnected(())) => {
@@ -287,10 +287,14 @@ impl Channel {
 }
 
 /// Ends the transaction and waits.
-pub(crate) fn wait<R>(pen: Option<Pen>, receive: impl FnOnce() -> R) -> R {
+pub(crate) fn wait<R>(
+    pen: Option<Pen>,
+    site: &'static Location<'static>,
+    receive: impl FnOnce() -> R,
+) -> R {
     match pen {
         Some(pen) => {
-            pen.split();
+            pen.split(site);
             untracked(receive)
         }
         None => receive(),

@@ -749,20 +749,20 @@ impl Pen {
         block
     }
 
-    /// The strand is about to wait for another's progress. Publishes what is held back, too.
-    pub(crate) fn split(self) {
-        self.boundary(What::Split);
+    /// The strand is about to wait for another's progress, here. Publishes what is held back, too.
+    pub(crate) fn split(self, site: &'static Location<'static>) {
+        self.boundary(What::Split, code::site(site));
     }
 
     /// What the transaction has read so far does not count.
     pub(crate) fn restart(self) {
-        self.boundary(What::Restart);
+        self.boundary(What::Restart, 0);
     }
 
-    fn boundary(self, what: What) {
+    fn boundary(self, what: What, site: u32) {
         let state = self.0.state.get();
         if state.in_block() && !state.is_at_begin() {
-            self.push(what, 0, 0, 0);
+            self.push(what, 0, 0, site);
             self.0.new_epoch();
         }
         self.flush_held();

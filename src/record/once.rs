@@ -57,7 +57,7 @@ impl<T> OnceCore<T> {
     #[track_caller]
     pub(crate) fn wait(&self) -> &T {
         if let Some(pen) = pen() {
-            pen.split();
+            pen.split(Location::caller());
         }
         self.gate.wait();
         self.get().expect(OPEN)

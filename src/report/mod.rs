@@ -43,6 +43,7 @@ pub mod json;
 pub mod pattern;
 pub mod sarif;
 pub mod source;
+mod splits;
 pub mod text;
 pub mod window;
 pub(crate) mod words;
@@ -56,6 +57,7 @@ use crate::trace::{
     Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Target,
 };
 use pattern::Pattern;
+pub use splits::Split;
 use window::Slice;
 
 /// The version of the report's schema: the number in the field `schema`.

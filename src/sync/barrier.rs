@@ -67,7 +67,7 @@ impl Barrier {
         let (round, turn) = (state.round, state.round % 2);
         if let Some(pen) = pen {
             pen.event(What::Signal, &self.signals[turn], site);
-            pen.split();
+            pen.split(site);
         }
         state.arrived += 1;
         let is_leader = state.arrived >= self.threads;

@@ -129,7 +129,7 @@ fn leave<'a, T>(
     // Has room for the split and the acquire after it; the release had its own.
     let pen = record::pen();
     if let Some(pen) = pen {
-        pen.split();
+        pen.split(site);
     }
     let again = move |inner| MutexGuard {
         section: Exclusive::new(pen, object, site),

@@ -92,7 +92,7 @@ impl Once {
 
     fn wait_for(&self, wait: impl FnOnce(&std::sync::Once), site: &'static Location<'static>) {
         if let Some(pen) = record::pen() {
-            pen.split();
+            pen.split(site);
         }
         wait(&self.inner);
         self.done.look(site);

@@ -108,7 +108,7 @@ fn parked(park: impl FnOnce()) {
     let Some((pen, Parker(object))) = pen().zip(current_parker()) else {
         return park();
     };
-    pen.split();
+    pen.split(Location::caller());
     park();
     if let Some(pen) = crate::record::pen() {
         pen.event(What::Await, &object, Location::caller());

@@ -220,14 +220,14 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         let (pen, site) = (record::pen(), Location::caller());
-        wait(pen, || self.inner.recv()).map(|envelope| envelope.open(pen, site))
+        wait(pen, site, || self.inner.recv()).map(|envelope| envelope.open(pen, site))
     }
 
     /// As std's.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let (pen, site) = (record::pen(), Location::caller());
-        wait(pen, || self.inner.recv_timeout(timeout))
+        wait(pen, site, || self.inner.recv_timeout(timeout))
             // What has come since then is not too late; and that nothing has is to be recorded.
             .or_else(|error| match error {
                 RecvTimeoutError::Timeout => self.take(pen, site).map_err(|error| match error {
