@@ -20,7 +20,7 @@ fn named<T>(ends: (Sender<T>, Receiver<T>)) -> (Sender<T>, Receiver<T>) {
     ends
 }
 
-const UPDATE: Op = Op::Update(Update::Send);
+const UPDATE: Op = Op::Update(Update::Channel);
 
 /// The sender means two messages to be one; the receiver sees the first without the second.
 fn two_sends(

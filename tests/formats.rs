@@ -235,7 +235,8 @@ fn lines_of_roadrunner_that_do_not_parse_are_named() {
 #[test]
 fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w rw acq rel begin end fork join acqs rels up down split restart signal await send recv retire val upd.add \
-                 upd.sub upd.and upd.or upd.xor upd.max upd.min upd.send quit born retire.lock";
+                 upd.sub upd.and upd.or upd.xor upd.max upd.min upd.send quit born upd.init cas cas.failed pause busy \
+                 vain.add vain.and vain.or vain.xor vain.max vain.min vain.swap retire.lock";
     let long = "x".repeat(5000);
     let cases = [
         (
@@ -726,7 +727,11 @@ fn line() -> impl Strategy<Value = String> {
     ]);
     let more = prop::sample::select(vec![
         "upd.add",
-        "upd.sub",
+        "upd.init",
+        "vain.or",
+        "vain.swap",
+        "cas",
+        "cas.failed",
         "upd.and",
         "upd.or",
         "upd.xor",
@@ -744,7 +749,7 @@ fn line() -> impl Strategy<Value = String> {
         5 => (plain, name()).prop_map(|(op, name)| format!("{op}({name})")),
         2 => (more, name()).prop_map(|(op, name)| format!("{op}({name})")),
         1 => (prop::sample::select(vec!["begin", "end"]), name()).prop_map(|(op, name)| format!("{op}({name})")),
-        1 => prop::sample::select(vec!["begin", "end", "split", "restart", "quit"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["begin", "end", "split", "restart", "pause", "quit"]).prop_map(str::to_owned),
     ];
     let site = prop_oneof![
         "0|[1-9][0-9]{0,12}",
@@ -779,4 +784,12 @@ proptest! {
         let back = to_aero(source("a.std", &there).as_mut()).unwrap();
         prop_assert_eq!(read("a", &aero, None).unwrap(), read("a", &back, None).unwrap());
     }
+}
+
+#[test]
+fn a_subtraction_of_an_older_text_is_an_update_like_an_addition() {
+    let mut source = StdReader::new("old.std", "T0|upd.sub(x)|1\n".as_bytes());
+    let mut batch = Vec::new();
+    assert!(source.fill(&mut batch).unwrap());
+    assert_eq!(batch[0].op, Op::Update(Update::Add));
 }

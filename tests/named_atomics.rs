@@ -555,7 +555,7 @@ fn offline_no_birth_is_an_access_either() {
             let violation = checker.step(event, position, names);
             assert!(violation.is_none(), "{violation:#?}");
         });
-        assert!(checker.finish().is_none());
+        assert!(checker.finish(&Tables::new()).is_none());
     }
     assert_eq!(births, 2 * EngineKind::ALL.len());
 }

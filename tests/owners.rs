@@ -65,7 +65,7 @@ fn judge(path: &str) -> Vec<Report> {
             }
         }
     }
-    while let Some(violation) = checker.finish() {
+    while let Some(violation) = checker.finish(source.names()) {
         reports.push(Report::new(&violation, source.names(), &Extras::default()));
     }
     reports

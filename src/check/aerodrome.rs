@@ -491,7 +491,15 @@ impl Engine for Aerodrome {
             Op::Join => return self.join_strand(event, position),
             Op::Exit => return self.exit(event.strand, position),
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value | Op::Born => {}
+            Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Busy
+            | Op::Vain(_)
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Value
+            | Op::Born => {}
         }
         None
     }

@@ -259,7 +259,15 @@ impl Engine for AerodromeBasic {
                 self.retire(event.target);
                 return found;
             }
-            Op::Split | Op::Restart | Op::Value | Op::Born => {}
+            Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Busy
+            | Op::Vain(_)
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Value
+            | Op::Born => {}
             _ => return self.on_object(event, position),
         }
         None

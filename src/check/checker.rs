@@ -1,20 +1,18 @@
-//! The whole check of a trace: semantics, engine, violations held back, repeats.
+//! The whole check of a trace: retries, semantics, engine, repeats.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
 use std::hash::{Hash, Hasher};
 
 use super::kind::{AnyEngine, Inlined, Visitor};
-use super::{Engine, EngineKind, FORESIGHT, Lowering, Violation};
+use super::{EngineKind, FORESIGHT, Lowering, Retries, Violation, at};
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
 
-/// Checks a trace: [`Lowering`], an [`Engine`], and what stands between the engine and the user.
+/// Checks a trace: [`Retries`], [`Lowering`], an [`Engine`](super::Engine), and what stands between the engine and the user.
 ///
-/// - Lock events that do not order are nothing to it: those of a [`ObjectKind::Lock`] under `rust`. They may be left out.
-/// - Under `rust` a violation is *held* while its cycle passes through an open transaction that has written nothing yet: such a
-///   transaction may still find out that it has read nonsense, and start anew, and then nobody was misled. The
-///   violation is released when every such transaction has written or ended, and forgotten if one of them restarts. What a transaction
-///   has read before it restarts is [abandoned](Engine::abandon): it is part of no violation that is found later, either.
+/// - Lock events that do not order are nothing to the engine: those of a [`ObjectKind::Lock`] under `rust`.
+/// - Under `rust` a look of a block counts once it is decided that it was not made in vain, which is when the block ends at the latest. Events that
+///   come after it wait, and so does a violation that they close.
 /// - Of violations with the same block, entry and exit site, and type of object, the first is given out, the others are counted.
 ///
 /// ```
@@ -38,8 +36,8 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, Str
 ///     event(0, Op::Read, 7),
 ///     event(1, Op::Write, 7),
 ///     event(1, Op::Write, 8),
-///     event(0, Op::Read, 8), // closes a cycle, but might be validated
-///     event(0, Op::End, 1),  // it was not
+///     event(0, Op::Read, 8), // closes a cycle, but the block might try again
+///     event(0, Op::End, 1),  // it did not
 /// ];
 /// let mut checker = Checker::new(EngineKind::Exact, Semantics::Rust);
 /// for (event, position) in trace.into_iter().zip(1..) {
@@ -47,23 +45,32 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, Str
 ///         assert_eq!((position, violation.event), (6, 5));
 ///     }
 /// }
-/// assert!(checker.finish().is_none());
+/// assert!(checker.finish(&names).is_none());
 /// assert_eq!(checker.counts(), [1]);
 /// ```
 #[derive(Debug)]
 pub struct Checker {
-    lowering: Lowering,
+    front: Front,
     engine: AnyEngine,
-    open: Open,
-    found: Vec<Violation>,
-    held: Vec<Held>,
     ready: VecDeque<Box<Violation>>,
-    abandoned: Abandoned,
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
     /// Whether violations that are the same to a user are given out each time.
     repeats: bool,
+}
+
+/// What an event passes before it comes to the engine, and what comes out there.
+#[derive(Debug)]
+struct Front {
+    /// Under `rust`.
+    retries: Option<Retries<u64>>,
+    lowering: Lowering,
+    open: Open,
+    /// By strand: where its block began or was split last, as recorded; 0 where it is in none.
+    since: Vec<u64>,
+    /// Violations, each with the site of the recorded event that closed it.
+    found: Vec<(Box<Violation>, SiteId)>,
 }
 
 /// What makes two violations the same to a user.
@@ -76,27 +83,19 @@ struct Key {
     object: u64,
 }
 
-#[derive(Debug)]
-struct Held {
-    violation: Box<Violation>,
-    key: Key,
-    /// How often it was seen.
-    count: u64,
-    /// The transactions that have written nothing yet: a strand, and where it began.
-    unwritten: Vec<(StrandId, u64)>,
-}
-
 impl Checker {
     /// At the start of a trace.
     pub fn new(engine: EngineKind, semantics: Semantics) -> Checker {
         Checker {
-            lowering: Lowering::new(semantics),
+            front: Front {
+                retries: (semantics == Semantics::Rust).then(Retries::new),
+                lowering: Lowering::new(semantics),
+                open: Open::default(),
+                since: Vec::new(),
+                found: Vec::new(),
+            },
             engine: AnyEngine::new(engine),
-            open: Open::default(),
-            found: Vec::new(),
-            held: Vec::new(),
             ready: VecDeque::new(),
-            abandoned: Abandoned::default(),
             known: HashMap::new(),
             counts: Vec::new(),
             repeats: false,
@@ -112,14 +111,23 @@ impl Checker {
         }
     }
 
-    /// The position at which the strand's open transaction began.
+    /// What a strand does is of this group from here on; all are of group 0 at first. What one group does waits for another's looks to be decided only
+    /// where they share an object: two tests that run in one process do not wait for each other.
+    pub fn set_group(&mut self, strand: StrandId, group: u32) {
+        if let Some(retries) = &mut self.front.retries {
+            retries.set_group(strand, group);
+        }
+    }
+
+    /// The position at which the strand's open block began, or was split last by a recorded wait.
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
-        Some(self.open.since(strand)).filter(|&begin| begin != 0)
+        let since = self.front.since.get(strand.0 as usize).copied();
+        since.filter(|&begin| begin != 0)
     }
 
     /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the trace's events from 1.
     ///
-    /// Answers with a violation that is new. Where one event releases several, the others come with the next calls.
+    /// Answers with a violation that is new. Where one event decides several, the others come with the next calls, or from [`next_found`](Self::next_found).
     #[inline]
     pub fn step(
         &mut self,
@@ -127,64 +135,14 @@ impl Checker {
         position: u64,
         names: &(impl Names + ?Sized),
     ) -> Option<Box<Violation>> {
-        let rust = self.lowering.semantics() == Semantics::Rust;
-        let found = if !orders(&event, rust, names) {
-            None
-        } else if self.lowering.stands(&event) {
-            self.open.note(&event, position);
-            self.engine.step(event, position)
-        } else {
-            return self.step_other(event, position, names);
-        };
-        if found.is_none() && self.held.is_empty() && self.ready.is_empty() {
-            return None;
-        }
-        self.found.extend(found.map(|violation| *violation));
-        self.conclude(event, names)
-    }
-
-    /// An event that does not stand for itself.
-    #[inline(never)]
-    fn step_other(
-        &mut self,
-        event: Event,
-        position: u64,
-        names: &(impl Names + ?Sized),
-    ) -> Option<Box<Violation>> {
-        let Checker {
-            lowering,
-            engine,
-            open,
-            found,
-            held,
-            abandoned,
-            ..
-        } = self;
-        if event.op == Op::Restart
-            && lowering.semantics() == Semantics::Rust
-            && let Some(strand) = lowering.unwritten(event.strand)
-        {
-            let begin = open.since(strand);
-            held.retain(|held| !held.unwritten.contains(&(strand, begin)));
-            // If no other is open, no cycle passes through it.
-            if open.count > 1 && lowering.has_only_read(strand) && !engine.abandon(strand) {
-                abandoned.add(strand, begin, position);
-            }
-        }
-        lowering.lower_other(event, &mut |event| {
-            open.note(&event, position);
-            found.extend(engine.step(event, position).map(|violation| *violation));
+        let front = &mut self.front;
+        self.engine.accept(One {
+            front,
+            event,
+            position,
+            names,
         });
-        self.conclude(event, names)
-    }
-
-    /// The event was taken: what it found, and what it did to those that are held.
-    #[inline(never)]
-    fn conclude(&mut self, event: Event, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
-        if !self.found.is_empty() || (!self.held.is_empty() && event.op != Op::Read) {
-            self.settle(event, names);
-        }
-        self.ready.pop_front()
+        self.conclude(names)
     }
 
     /// Takes the first `count` of these events, which follow one another from `position` on, up to one that a violation is given out at; says
@@ -199,57 +157,67 @@ impl Checker {
         position: u64,
         names: &(impl Names + ?Sized),
     ) -> (usize, Option<Box<Violation>>) {
-        let mut at = 0;
-        while at < count {
-            if self.held.is_empty() && self.ready.is_empty() {
-                let (taken, found) = self.engine.accept(Plain {
-                    lowering: &mut self.lowering,
-                    open: &mut self.open,
-                    events: &events[at..],
-                    count: count - at,
-                    position: position + at as u64,
-                    names,
-                });
-                at += taken;
-                if let Some(violation) = found {
-                    self.found.push(*violation);
-                    let found = self.conclude(events[at - 1], names);
-                    if found.is_some() {
-                        return (at, found);
-                    }
-                    continue;
-                }
-            }
-            let Some(event) = events[..count].get(at) else {
-                break;
+        let mut taken = 0;
+        while taken < count {
+            // One that is ready is given out with the next event.
+            let count = if self.ready.is_empty() {
+                count
+            } else {
+                taken + 1
             };
-            let found = self.step(*event, position + at as u64, names);
-            at += 1;
+            let front = &mut self.front;
+            taken += self.engine.accept(Many {
+                front,
+                events: &events[taken..],
+                count: count - taken,
+                position: position + taken as u64,
+                names,
+            });
+            let found = self.conclude(names);
             if found.is_some() {
-                return (at, found);
+                return (taken, found);
             }
         }
         (count, None)
     }
 
-    /// Whether no transaction is open and no violation is held back. Everything that has happened before such a moment is without
+    /// A violation that an earlier event has decided, where there was more than one.
+    pub fn next_found(&mut self) -> Option<Box<Violation>> {
+        self.ready.pop_front()
+    }
+
+    /// Whether no transaction is open, no event held back and no violation left to give out. Everything that has happened before such a moment is without
     /// meaning for what comes: what a later transaction reaches begins later.
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.open.count == 0 && self.held.is_empty() && self.ready.is_empty()
+        self.front.open.count == 0
+            && self.ready.is_empty()
+            && self.front.retries.as_ref().is_none_or(Retries::is_empty)
+    }
+
+    /// The verdict on a group is asked for: its open blocks have looked at what they have looked at. Gives out one violation a call.
+    pub fn flush(&mut self, group: u32, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
+        self.flush_some(Some(group), names)
     }
 
     /// The trace is over: gives out what is left, one violation a call.
-    pub fn finish(&mut self) -> Option<Box<Violation>> {
-        for held in std::mem::take(&mut self.held) {
-            self.give_out(held);
-        }
-        self.ready.pop_front()
+    pub fn finish(&mut self, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
+        self.flush_some(None, names)
+    }
+
+    fn flush_some(
+        &mut self,
+        group: Option<u32>,
+        names: &(impl Names + ?Sized),
+    ) -> Option<Box<Violation>> {
+        let front = &mut self.front;
+        self.engine.accept(Flush { front, group });
+        self.conclude(names)
     }
 
     /// The blocks that were split by waits; see [`Lowering::splits`].
     pub fn splits(&self) -> impl Iterator<Item = (BlockId, SiteId, u64)> {
-        self.lowering.splits()
+        self.front.lowering.splits()
     }
 
     /// How often each violation occurred, in the order in which they were given out.
@@ -257,71 +225,156 @@ impl Checker {
         &self.counts
     }
 
+    /// Events were taken: what they have found.
+    #[inline]
+    fn conclude(&mut self, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
+        if !self.front.found.is_empty() {
+            self.count_found(names);
+        }
+        self.ready.pop_front()
+    }
+
     #[cold]
-    fn settle(&mut self, event: Event, names: &(impl Names + ?Sized)) {
-        for violation in std::mem::take(&mut self.found) {
-            if self.abandoned.is_part_of(&violation) {
+    fn count_found(&mut self, names: &(impl Names + ?Sized)) {
+        for (violation, site) in std::mem::take(&mut self.front.found) {
+            if self.repeats {
+                self.ready.push_back(violation);
                 continue;
             }
-            let unwritten: Vec<_> = match self.lowering.semantics() {
-                Semantics::Paper => Vec::new(),
-                Semantics::Rust => violation
-                    .transactions
-                    .iter()
-                    .filter_map(|transaction| Some((transaction.strand, transaction.begin?)))
-                    .filter(|&transaction| self.is_unwritten(transaction))
-                    .collect(),
-            };
-            let key = key(&violation, event.site, names);
-            match self
-                .held
-                .iter_mut()
-                .find(|held| held.key == key && held.unwritten == unwritten)
-            {
-                Some(held) => held.count += 1,
-                None => self.held.push(Held {
-                    violation: Box::new(violation),
-                    key,
-                    count: 1,
-                    unwritten,
-                }),
-            }
-        }
-        for mut held in std::mem::take(&mut self.held) {
-            held.unwritten
-                .retain(|&transaction| self.is_unwritten(transaction));
-            if held.unwritten.is_empty() {
-                self.give_out(held);
-            } else {
-                self.held.push(held);
-            }
-        }
-    }
-
-    fn is_unwritten(&self, (strand, begin): (StrandId, u64)) -> bool {
-        self.open.since(strand) == begin && self.lowering.unwritten(strand) == Some(strand)
-    }
-
-    fn give_out(&mut self, held: Held) {
-        if self.repeats {
-            self.ready.push_back(held.violation);
-            return;
-        }
-        match self.known.entry(held.key) {
-            Entry::Occupied(known) => self.counts[*known.get()] += held.count,
-            Entry::Vacant(new) => {
-                new.insert(self.counts.len());
-                self.counts.push(held.count);
-                self.ready.push_back(held.violation);
+            match self.known.entry(key(&violation, site, names)) {
+                Entry::Occupied(known) => self.counts[*known.get()] += 1,
+                Entry::Vacant(new) => {
+                    new.insert(self.counts.len());
+                    self.counts.push(1);
+                    self.ready.push_back(violation);
+                }
             }
         }
     }
 }
 
-/// Takes events as long as they stand for themselves and close no cycle; answers with how many, and the cycle.
-struct Plain<'a, N: ?Sized> {
-    lowering: &'a mut Lowering,
-    open: &'a mut Open,
+impl Front {
+    /// Takes an event, under `rust` or under `paper`.
+    #[inline(always)]
+    fn take<E: Inlined, const RUST: bool>(
+        &mut self,
+        engine: &mut E,
+        event: &Event,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) {
+        self.note(event, position);
+        let Front {
+            retries,
+            lowering,
+            open,
+            found,
+            ..
+        } = self;
+        let mut lower = |event, position| {
+            lower::<E, RUST>(lowering, open, found, engine, event, position);
+        };
+        match retries {
+            Some(retries) if RUST => {
+                if orders(event, names) {
+                    retries.take(*event, position, &mut lower);
+                } else {
+                    retries.pass_over(*event);
+                }
+            }
+            _ => lower(*event, position),
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, event: &Event, position: u64) {
+        let since = match event.op {
+            Op::Begin => position,
+            Op::End | Op::Exit => 0,
+            Op::Split
+                if self
+                    .since
+                    .get(event.strand.0 as usize)
+                    .is_some_and(|&it| it != 0) =>
+            {
+                position
+            }
+            _ => return,
+        };
+        *at(&mut self.since, event.strand.0) = since;
+    }
+
+    fn flush<E: Inlined>(&mut self, engine: &mut E, group: Option<u32>) {
+        let Front {
+            retries,
+            lowering,
+            open,
+            found,
+            ..
+        } = self;
+        let mut lower = |event, position| {
+            lower::<E, true>(lowering, open, found, engine, event, position);
+        };
+        match (retries, group) {
+            (Some(retries), Some(group)) => retries.flush(group, &mut lower),
+            (Some(retries), None) => retries.flush_all(&mut lower),
+            (None, _) => {}
+        }
+    }
+}
+
+/// What counts goes to the engine as what it stands for.
+#[inline(always)]
+fn lower<E: Inlined, const RUST: bool>(
+    lowering: &mut Lowering,
+    open: &mut Open,
+    found: &mut Vec<(Box<Violation>, SiteId)>,
+    engine: &mut E,
+    event: Event,
+    position: u64,
+) {
+    let mut take = |lowered: Event| {
+        open.note(&lowered);
+        if let Some(violation) = engine.take(&lowered, position) {
+            found.push((violation, event.site));
+        }
+    };
+    if lowering.stands_under::<RUST>(&event) {
+        take(event);
+    } else {
+        lowering.lower_other(event, &mut take);
+    }
+}
+
+/// Takes one event.
+struct One<'a, N: ?Sized> {
+    front: &'a mut Front,
+    event: Event,
+    position: u64,
+    names: &'a N,
+}
+
+impl<N: Names + ?Sized> Visitor for One<'_, N> {
+    type Answer = ();
+
+    #[inline]
+    fn visit<E: Inlined>(self, engine: &mut E) {
+        let One {
+            front,
+            event,
+            position,
+            names,
+        } = self;
+        match front.lowering.semantics() {
+            Semantics::Rust => front.take::<E, true>(engine, &event, position, names),
+            Semantics::Paper => front.take::<E, false>(engine, &event, position, names),
+        }
+    }
+}
+
+/// Takes events up to one that finds something; answers with how many.
+struct Many<'a, N: ?Sized> {
+    front: &'a mut Front,
     events: &'a [Event],
     /// So many are to be taken; the others are only foreseen.
     count: usize,
@@ -329,53 +382,62 @@ struct Plain<'a, N: ?Sized> {
     names: &'a N,
 }
 
-impl<N: Names + ?Sized> Visitor for Plain<'_, N> {
-    type Answer = (usize, Option<Box<Violation>>);
+impl<N: Names + ?Sized> Visitor for Many<'_, N> {
+    type Answer = usize;
 
     #[inline]
-    fn visit<E: Inlined>(self, engine: &mut E) -> Self::Answer {
-        match self.lowering.semantics() {
+    fn visit<E: Inlined>(self, engine: &mut E) -> usize {
+        match self.front.lowering.semantics() {
             Semantics::Rust => self.run::<E, true>(engine),
             Semantics::Paper => self.run::<E, false>(engine),
         }
     }
 }
 
-impl<N: Names + ?Sized> Plain<'_, N> {
+impl<N: Names + ?Sized> Many<'_, N> {
     #[inline(never)]
-    fn run<E: Inlined, const RUST: bool>(self, engine: &mut E) -> (usize, Option<Box<Violation>>) {
+    fn run<E: Inlined, const RUST: bool>(self, engine: &mut E) -> usize {
         for (at, event) in self.events[..self.count].iter().enumerate() {
             if let Some(next) = self.events.get(at + FORESIGHT) {
                 engine.foresee(next);
             }
-            if !orders(event, RUST, self.names) {
-                continue;
-            }
-            if !self.lowering.stands_under::<RUST>(event) {
-                return (at, None);
-            }
             let position = self.position + at as u64;
-            self.open.note(event, position);
-            let found = engine.take(event, position);
-            if found.is_some() {
-                return (at + 1, found);
+            self.front
+                .take::<E, RUST>(engine, event, position, self.names);
+            if !self.front.found.is_empty() {
+                return at + 1;
             }
         }
-        (self.count, None)
+        self.count
     }
 }
 
-/// Whether the event has a meaning: locks of a [`ObjectKind::Lock`] do not order under `rust`. What the lowering keeps of locks that are held is thereby of the
-/// others alone, and nothing of a lock is left behind where the rest of its events is left out.
+/// Gives out what is held back of a group, or of all.
+struct Flush<'a> {
+    front: &'a mut Front,
+    group: Option<u32>,
+}
+
+impl Visitor for Flush<'_> {
+    type Answer = ();
+
+    #[inline]
+    fn visit<E: Inlined>(self, engine: &mut E) {
+        self.front.flush(engine, self.group);
+    }
+}
+
+/// Whether the event has a meaning under `rust`: locks of a [`ObjectKind::Lock`] do not order. What the lowering keeps of locks that are held is thereby of the
+/// others alone.
 #[inline(always)]
-fn orders(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
+fn orders(event: &Event, names: &(impl Names + ?Sized)) -> bool {
     match event.op {
         Op::Acquire
         | Op::Release
         | Op::AcquireShared
         | Op::ReleaseShared
         | Op::Upgrade
-        | Op::Downgrade => !(rust && names.kind(event.object()) == ObjectKind::Lock),
+        | Op::Downgrade => names.kind(event.object()) != ObjectKind::Lock,
         _ => true,
     }
 }
@@ -383,67 +445,25 @@ fn orders(event: &Event, rust: bool, names: &(impl Names + ?Sized)) -> bool {
 /// The transactions that are open.
 #[derive(Debug, Default)]
 struct Open {
-    /// Where each strand's began; 0 where none is open.
-    since: Vec<u64>,
+    /// By strand.
+    is_open: Vec<bool>,
     count: usize,
 }
 
 impl Open {
-    #[inline]
-    fn since(&self, strand: StrandId) -> u64 {
-        self.since.get(strand.0 as usize).copied().unwrap_or(0)
-    }
-
     #[inline(always)]
-    fn note(&mut self, event: &Event, position: u64) {
+    fn note(&mut self, event: &Event) {
         match event.op {
-            Op::Begin => self.count += usize::from(self.set(event.strand, position) == 0),
-            Op::End => self.count -= usize::from(self.set(event.strand, 0) != 0),
+            Op::Begin => self.count += usize::from(!self.set(event.strand, true)),
+            Op::End => self.count -= usize::from(self.set(event.strand, false)),
             _ => {}
         }
     }
 
     /// What it was before.
     #[inline]
-    fn set(&mut self, strand: StrandId, position: u64) -> u64 {
-        let at = strand.0 as usize;
-        if at >= self.since.len() {
-            self.since.resize(at + 1, 0);
-        }
-        std::mem::replace(&mut self.since[at], position)
-    }
-}
-
-/// Transactions that do not count, where the engine cannot take them back.
-#[derive(Debug, Default)]
-struct Abandoned {
-    /// Whose, where the first one began, and where the one after the last did.
-    runs: VecDeque<(StrandId, u64, u64)>,
-}
-
-impl Abandoned {
-    /// More than this are not kept: a cycle through one of the first would be of a transaction that has been open since.
-    const KEPT: usize = 1024;
-
-    fn add(&mut self, strand: StrandId, begin: u64, next: u64) {
-        match self.runs.iter_mut().rev().find(|run| run.0 == strand) {
-            Some(run) if run.2 == begin => run.2 = next,
-            _ => {
-                if self.runs.len() == Self::KEPT {
-                    self.runs.pop_front();
-                }
-                self.runs.push_back((strand, begin, next));
-            }
-        }
-    }
-
-    fn is_part_of(&self, violation: &Violation) -> bool {
-        let is_one = |strand, begin| {
-            let mut runs = self.runs.iter();
-            runs.any(|&(of, first, next)| of == strand && (first..next).contains(&begin))
-        };
-        let mut all = violation.transactions.iter();
-        all.any(|it| it.begin.is_some_and(|begin| is_one(it.strand, begin)))
+    fn set(&mut self, strand: StrandId, is_open: bool) -> bool {
+        std::mem::replace(at(&mut self.is_open, strand.0), is_open)
     }
 }
 

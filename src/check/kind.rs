@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Aerodrome, AerodromeBasic, Engine, Exact, Velodrome, Violation};
-use crate::trace::{Event, StrandId};
+use crate::trace::Event;
 
 macro_rules! engines {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
@@ -67,12 +67,6 @@ macro_rules! engines {
             fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
                 match self {
                     $(AnyEngine::$kind(engine) => engine.step(event, position),)*
-                }
-            }
-
-            fn abandon(&mut self, strand: StrandId) -> bool {
-                match self {
-                    $(AnyEngine::$kind(engine) => engine.abandon(strand),)*
                 }
             }
 

@@ -10,6 +10,7 @@ pub mod exact;
 #[cfg(test)]
 mod figures;
 mod kind;
+mod retries;
 mod semantics;
 mod vector_clock;
 pub mod velodrome;
@@ -21,6 +22,7 @@ pub use checker::Checker;
 pub(crate) use checker::signature;
 pub use exact::Exact;
 pub use kind::{EngineKind, UnknownEngine};
+pub use retries::Retries;
 pub use semantics::Lowering;
 pub use velodrome::Velodrome;
 
@@ -29,8 +31,8 @@ use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 /// Decides conflict serializability of the events it is fed.
 ///
 /// An engine takes a trace that is well formed (`trace::WellFormed` sees to that: no nested begin, no re-entrant
-/// acquire) and already read under a [`Semantics`](crate::trace::Semantics) (`check::Checker` does that: no
-/// [`Op::Split`], no [`Op::Restart`], no acquire of a lock that does not order).
+/// acquire) and already read under a [`Semantics`](crate::trace::Semantics) (`check::Checker` does that, with [`Retries`]
+/// and [`Lowering`]: no [`Op::Split`], no [`Op::Pause`], no exchange, no acquire of a lock that does not order).
 pub trait Engine {
     /// Takes the next event. `position` counts the trace's events from 1 and only grows.
     ///
@@ -49,15 +51,6 @@ pub trait Engine {
             }
         }
         (events.len(), None)
-    }
-
-    /// What the strand's open transaction has done so far does not count: it is about to end, and another begins in its place. It has only read.
-    ///
-    /// Whether the engine will not report a cycle that it is part of. One that cannot take anything back answers `false` and does nothing: to it the reads
-    /// are a transaction.
-    fn abandon(&mut self, strand: StrandId) -> bool {
-        let _ = strand;
-        false
     }
 
     /// The event will be taken soon: an engine may fetch from memory what it is going to look at. Changes nothing.

@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 
-/// Turns recorded events into plain ones: no [`Op::Split`] and no [`Op::Restart`], each strand in at most one block, and nothing
+/// Turns recorded events into plain ones: no [`Op::Split`], each strand in at most one block, and nothing
 /// that depends on the semantics any more, except which locks order.
 ///
-/// What comes out is well formed if what goes in is. Under `paper` it is the same trace, with updates turned into reads and
-/// writes. Under `rust`:
+/// What comes out is well formed if what goes in is. Under `paper` it is the same trace, with updates and exchanges turned into reads and
+/// writes. Under `rust` it takes what [`Retries`](super::Retries) gives out, and:
 ///
 /// - a split, or a join of a strand from outside the transaction, ends the transaction and begins another of the same block;
-/// - a restart does so where the transaction has written nothing yet (that what was read till then does not count is the [`Checker`](super::Checker)'s to see to);
 /// - a strand that is forked inside a transaction *works for it* until that transaction ends: its events are given to the
 ///   transaction's strand, its own blocks are nested ones. Its fork is emitted when the transaction ends, so that what it does
 ///   later comes after the transaction; a block that it is inside of at that moment begins there, and locks that
 ///   it holds are handed over by a release and an acquire.
-///
-/// To have written is to have done what another strand can see: a write, an update, a send, a receive or a signal.
 ///
 /// ```
 /// use aerodrome::check::Lowering;
@@ -45,8 +42,6 @@ struct Strand {
     works_for: Option<StrandId>,
     /// The block that the strand is inside of, and where it began.
     block: Option<(BlockId, SiteId)>,
-    /// What the open transaction has done beside reading: [`WRITTEN`], [`ORDERED`]. Of a strand that works for another, not used.
-    done: u8,
     /// Those who work for the open transaction.
     workers: Vec<StrandId>,
     /// The locks that the strand and its workers share, once for each of them: only the first to share a lock and the last to
@@ -127,7 +122,17 @@ impl Lowering {
     #[inline(always)]
     pub(super) fn stands_under<const RUST: bool>(&mut self, event: &Event) -> bool {
         if !RUST {
-            return !matches!(event.op, Op::Split | Op::Restart | Op::Update(_));
+            return !matches!(
+                event.op,
+                Op::Split
+                    | Op::Restart
+                    | Op::Pause
+                    | Op::Busy
+                    | Op::Update(_)
+                    | Op::Vain(_)
+                    | Op::CompareExchange
+                    | Op::CompareExchangeFailed
+            );
         }
         let Some(strand) = self.strands.get_mut(event.strand.0 as usize) else {
             return false;
@@ -136,14 +141,10 @@ impl Lowering {
             return false;
         }
         match event.op {
-            Op::Begin => {
-                strand.block = Some((event.block(), event.site));
-                strand.done = 0;
-            }
+            Op::Begin => strand.block = Some((event.block(), event.site)),
             Op::End if strand.workers.is_empty() => strand.block = None,
             Op::End
             | Op::Split
-            | Op::Restart
             | Op::Fork
             | Op::Join
             | Op::Exit
@@ -151,7 +152,7 @@ impl Lowering {
             | Op::ReleaseShared
             | Op::Upgrade
             | Op::Downgrade => return false,
-            op => strand.done |= deed(op),
+            _ => {}
         }
         true
     }
@@ -160,13 +161,12 @@ impl Lowering {
     #[inline(never)]
     pub(super) fn lower_other(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         if self.semantics == Semantics::Paper {
-            if let Op::Update(_) = event.op {
-                emit(Event {
-                    op: Op::ReadWrite,
-                    ..event
-                });
-            }
-            return;
+            let op = match event.op {
+                Op::Update(_) | Op::Vain(_) | Op::CompareExchange => Op::ReadWrite,
+                Op::CompareExchangeFailed => Op::Read,
+                _ => return,
+            };
+            return emit(Event { op, ..event });
         }
         if self.strand(event.strand).works_for.is_some() {
             return self.lower_work(event, emit);
@@ -180,35 +180,10 @@ impl Lowering {
             Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
                 self.share(event, emit);
             }
-            Op::Split | Op::Restart | Op::Fork | Op::Join | Op::Exit => {
-                self.lower_rare(event, emit);
-            }
+            Op::Split | Op::Fork | Op::Join | Op::Exit => self.lower_rare(event, emit),
             // A strand's first event: it is known now.
             _ => self.lower(event, emit),
         }
-    }
-
-    /// The transaction that an event of this strand now belongs to has begun and has written nothing yet: the strand whose
-    /// transaction it is.
-    pub(super) fn unwritten(&self, strand: StrandId) -> Option<StrandId> {
-        let strand = self.effective(strand);
-        let it = self.strands.get(strand.0 as usize)?;
-        (it.block.is_some() && it.done & WRITTEN == 0).then_some(strand)
-    }
-
-    /// The strand's open transaction has only read.
-    pub(super) fn has_only_read(&self, strand: StrandId) -> bool {
-        self.strands
-            .get(strand.0 as usize)
-            .is_some_and(|it| it.block.is_some() && it.done == 0)
-    }
-
-    /// Who an event of this strand is given to.
-    fn effective(&self, strand: StrandId) -> StrandId {
-        self.strands
-            .get(strand.0 as usize)
-            .and_then(|it| it.works_for)
-            .unwrap_or(strand)
     }
 
     #[inline]
@@ -222,12 +197,10 @@ impl Lowering {
 
     /// The strand whose transaction the events of this strand belong to.
     fn transaction(&self, strand: StrandId) -> Option<StrandId> {
-        let strand = self.effective(strand);
-        self.strands
-            .get(strand.0 as usize)?
-            .block
-            .is_some()
-            .then_some(strand)
+        let works_for = self.strands.get(strand.0 as usize)?.works_for;
+        let owner = works_for.unwrap_or(strand);
+        let block = self.strands.get(owner.0 as usize)?.block;
+        block.is_some().then_some(owner)
     }
 
     /// The operations that act on transactions.
@@ -237,12 +210,6 @@ impl Lowering {
             Op::Split => {
                 if let Some(owner) = transaction {
                     self.split(owner, event.site, emit);
-                }
-            }
-            Op::Restart => {
-                // Those who work for the transaction go on with it.
-                if let Some(owner) = self.unwritten(event.strand) {
-                    self.begin_anew(owner, event.site, emit);
                 }
             }
             Op::Fork => {
@@ -282,7 +249,6 @@ impl Lowering {
                 if let Some(owner) = transaction {
                     self.split(owner, event.site, emit);
                 }
-                self.strand(event.strand).done |= ORDERED;
                 emit(event);
                 self.over(event.other(), emit);
             }
@@ -315,7 +281,7 @@ impl Lowering {
         match event.op {
             Op::Begin => strand.block = Some((event.block(), event.site)),
             Op::End => strand.block = None,
-            Op::Split | Op::Restart | Op::Fork | Op::Join => self.lower_rare(event, emit),
+            Op::Split | Op::Fork | Op::Join => self.lower_rare(event, emit),
             Op::Value => work.value = Some(own),
             // The end of a worker is not the end of whom it works for.
             Op::Exit => {
@@ -338,7 +304,6 @@ impl Lowering {
                     }
                     _ => {}
                 }
-                self.strand(owner).done |= deed(op);
                 self.share(own, emit);
             }
         }
@@ -346,9 +311,7 @@ impl Lowering {
 
     /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and release.
     fn share(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
-        let it = self.strand(event.strand);
-        it.done |= deed(event.op);
-        let shared = &mut it.shared;
+        let shared = &mut self.strand(event.strand).shared;
         let lock = event.object();
         let held = shared.iter().position(|&held| held == lock);
         match (event.op, held) {
@@ -369,14 +332,6 @@ impl Lowering {
         self.dismiss(owner, emit);
         if let Some((block, _)) = self.strand(owner).block {
             *self.splits.entry((block, site)).or_default() += 1;
-        }
-        self.begin_anew(owner, site, emit);
-    }
-
-    fn begin_anew(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
-        let it = self.strand(owner);
-        it.done = 0;
-        if let Some((block, _)) = it.block {
             emit(Event {
                 strand: owner,
                 target: block.0,
@@ -407,7 +362,6 @@ impl Lowering {
         self.strand(owner).workers.retain(|&other| other != worker);
         let it = self.strand(worker);
         it.works_for = None;
-        it.done = 0;
         let block = it.block;
         let Some(work) = it.work.take() else { return };
         for held in &work.held {
@@ -432,7 +386,6 @@ impl Lowering {
             op: Op::Fork,
         });
         let it = self.strand(owner);
-        it.done |= ORDERED;
         let worked = Worked {
             owner,
             former: it.former,
@@ -503,19 +456,5 @@ impl Work {
                 held.op = op;
             }
         }
-    }
-}
-
-/// Something that another strand can see.
-const WRITTEN: u8 = 1;
-/// Something that comes before or after what others do, and that is no access.
-const ORDERED: u8 = 2;
-
-#[inline]
-fn deed(op: Op) -> u8 {
-    match op {
-        Op::Read => 0,
-        Op::Write | Op::ReadWrite | Op::Update(_) | Op::Send | Op::Recv | Op::Signal => WRITTEN,
-        _ => ORDERED,
     }
 }

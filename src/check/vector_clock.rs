@@ -67,7 +67,11 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number))
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(26);
     }

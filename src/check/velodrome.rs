@@ -45,6 +45,8 @@ struct Strand {
     transaction: Option<Transaction>,
     /// The event that forked the strand, until its first event.
     fork: Option<Mark>,
+    /// So many strands had the number before this one.
+    former: u32,
     /// The last event.
     last: Option<Mark>,
 }
@@ -53,6 +55,8 @@ struct Strand {
 #[derive(Clone, Debug)]
 struct Mark {
     node: NodeRef,
+    /// The strand's [`former`](Strand::former): numbers are reused, and a new owner's access does not come after the old one's.
+    former: u32,
     access: Access,
     transaction: Transaction,
 }
@@ -143,12 +147,14 @@ impl Velodrome {
                 }
             }
         }
+        let strand = &mut self.strands[event.strand.0 as usize];
         let mark = node.map(|node| Mark {
             node,
+            former: strand.former,
             access,
             transaction,
         });
-        self.strands[event.strand.0 as usize].last = mark.clone();
+        strand.last = mark.clone();
         (mark, found)
     }
 
@@ -269,8 +275,10 @@ impl Engine for Velodrome {
             Op::Fork => {
                 let (mark, _) = self.happen(event, position, &[]);
                 self.end(event.other());
-                *self.strand(event.other()) = Strand {
+                let child = self.strand(event.other());
+                *child = Strand {
                     fork: mark,
+                    former: child.former.wrapping_add(1),
                     ..Strand::default()
                 };
             }
@@ -281,7 +289,15 @@ impl Engine for Velodrome {
             }
             Op::Exit => self.end(event.strand),
             Op::Retire => self.retire(event.target),
-            Op::Split | Op::Restart | Op::Value | Op::Born => {}
+            Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Busy
+            | Op::Vain(_)
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Value
+            | Op::Born => {}
         }
         None
     }
@@ -338,7 +354,8 @@ impl Graph {
 
     /// Puts an access into its group, in place of an older one of its strand.
     fn join(&self, group: &mut Vec<Mark>, mark: Mark) {
-        group.retain(|other| other.access.strand != mark.access.strand && self.is_live(other.node));
+        let strand = (mark.access.strand, mark.former);
+        group.retain(|it| (it.access.strand, it.former) != strand && self.is_live(it.node));
         group.push(mark);
     }
 

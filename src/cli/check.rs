@@ -136,7 +136,7 @@ impl Options {
             },
         )?;
         while self.all || reports.is_empty() {
-            let Some(violation) = checker.finish() else {
+            let Some(violation) = checker.finish(source.names()) else {
                 break;
             };
             let extras = extras(&window, reports.len());

@@ -7,9 +7,10 @@ use lexopt::{Arg, Parser};
 use super::feed::{NotAtomic, feed};
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
-use crate::check::Lowering;
+use crate::check::{Lowering, Retries};
 use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Forecast, Predictor};
+use crate::trace::Semantics;
 
 const HELP: &str = "\
 Says what other schedules of the same run would show: violations, deadlocks, races. What it finds was not observed.
@@ -66,7 +67,9 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     }
     let [file] = files(given, ["FILE"])?;
     let mut source = open(&file, forced)?;
-    let mut lowering = Lowering::new(asked.unwrap_or(source.semantics()));
+    let semantics = asked.unwrap_or(source.semantics());
+    let mut retries = (semantics == Semantics::Rust).then(Retries::new);
+    let mut lowering = Lowering::new(semantics);
     let mut predictor = Predictor::with_rules(&kinds, rules);
     let events = feed(
         source.as_mut(),
@@ -74,11 +77,23 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         Progress::new(&file),
         |_, event, position, names| {
             if let Some(event) = event {
-                lowering.lower(event, &mut |event| predictor.step(event, position, names));
+                let mut lower = |event, position| {
+                    lowering.lower(event, &mut |event| predictor.step(event, position, names));
+                };
+                match &mut retries {
+                    Some(retries) => retries.take(event, position, &mut lower),
+                    None => lower(event, position),
+                }
             }
             ControlFlow::Continue(())
         },
     )?;
+    if let Some(mut retries) = retries {
+        let names = source.names();
+        retries.flush_all(&mut |event, position| {
+            lowering.lower(event, &mut |event| predictor.step(event, position, names));
+        });
+    }
     let forecast = Forecast::new(&predictor.finish(), source.names());
     print(&if json {
         super::json(&forecast)

@@ -158,6 +158,12 @@ impl Families {
         self.of_strand.get(strand.0 as usize).copied().unwrap_or(0)
     }
 
+    /// Every strand and its family.
+    pub(super) fn strands(&self) -> impl Iterator<Item = (StrandId, u32)> {
+        let families = self.of_strand.iter().copied();
+        (0..).map(StrandId).zip(families)
+    }
+
     /// The strand is of this family from here on.
     pub(super) fn set(&mut self, strand: u32, family: u32) {
         *entry(&mut self.of_strand, strand) = family;

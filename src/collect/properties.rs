@@ -71,8 +71,7 @@ impl Properties {
     pub(super) fn remember(&self, op: Op) -> bool {
         match op {
             Op::Value | Op::Born => true,
-            Op::Write | Op::ReadWrite | Op::Update(_) | Op::Retire => !self.watched.is_empty(),
-            _ => false,
+            op => (op.changes_value() || op == Op::Retire) && !self.watched.is_empty(),
         }
     }
 
@@ -89,14 +88,16 @@ impl Properties {
                 self.announced[strand] = Some(event.value());
             }
             Op::Born => self.born(event, family, names),
-            Op::Write | Op::ReadWrite | Op::Update(_) if !self.watched.is_empty() => {
+            op if op.changes_value() && !self.watched.is_empty() => {
                 let value = self.announcement(event);
                 if let Some(watched) = self.watched(event) {
                     touched = Some(watched.value);
                     watched.value = value;
                 }
             }
-            Op::Read => touched = self.watched(event).map(|watched| watched.value),
+            Op::Read | Op::Vain(_) | Op::CompareExchangeFailed => {
+                touched = self.watched(event).map(|watched| watched.value)
+            }
             Op::Retire => {
                 if let Some(watched) = self.watched.get_mut(event.target as usize) {
                     *watched = None;

@@ -1,6 +1,6 @@
 //! Prediction in process: one for each family, from its first event to its end.
 
-use crate::check::Lowering;
+use crate::check::{Lowering, Retries};
 use crate::predict::{AnalysisKind, Forecast, Predictor};
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, Semantics,
@@ -27,15 +27,47 @@ pub(super) struct Prophet {
 }
 
 struct Running {
+    /// Under `rust`.
+    retries: Option<Retries<u64>>,
     lowering: Lowering,
     predictor: Predictor,
 }
 
 impl Running {
     fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
-        let predictor = &mut self.predictor;
-        self.lowering
-            .lower(event, &mut |event| predictor.step(event, position, names));
+        let Running {
+            retries,
+            lowering,
+            predictor,
+        } = self;
+        let mut lower = |event, at| {
+            let then = Then {
+                names,
+                position: at,
+            };
+            let names = if at == position { names } else { &then };
+            lowering.lower(event, &mut |event| predictor.step(event, at, names));
+        };
+        match retries {
+            Some(retries) => retries.take(event, position, &mut lower),
+            None => lower(event, position),
+        }
+    }
+
+    /// There are no more events: what they predict.
+    fn finish(self, names: &dyn Names) -> Forecast {
+        let Running {
+            retries,
+            mut lowering,
+            mut predictor,
+        } = self;
+        if let Some(mut retries) = retries {
+            retries.flush_all(&mut |event, position| {
+                let then = Then { names, position };
+                lowering.lower(event, &mut |event| predictor.step(event, position, &then));
+            });
+        }
+        Forecast::new(&predictor.finish(), names)
     }
 }
 
@@ -74,6 +106,7 @@ impl Prophet {
         let semantics = self.semantics;
         let running = self.running.get_or_insert_with(|| {
             Box::new(Running {
+                retries: (semantics == Semantics::Rust).then(Retries::new),
                 lowering: Lowering::new(semantics),
                 predictor: Predictor::new(&AnalysisKind::ALL),
             })
@@ -123,7 +156,7 @@ impl Prophet {
     /// What other schedules of these events would show, if anything.
     pub(super) fn foretell(mut self, names: &dyn Names) -> Option<Forecast> {
         self.run(names);
-        let forecast = Forecast::new(&self.running?.predictor.finish(), names);
+        let forecast = self.running?.finish(names);
         (!forecast.is_empty()).then_some(forecast)
     }
 }

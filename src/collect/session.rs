@@ -16,9 +16,7 @@ use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Object, Report, Split};
-use crate::trace::{
-    AeroWriter, Event, Names, ObjectId, ObjectKind, Op, Owner, Semantics, StrandId,
-};
+use crate::trace::{AeroWriter, Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -77,6 +75,9 @@ impl Session {
         self.config = fresh.config;
         self.checker = fresh.checker;
         self.window = fresh.window;
+        for (strand, family) in self.families.strands() {
+            self.checker.set_group(strand, family);
+        }
     }
 
     /// Whether an event was taken already, so that the settings cannot change any more.
@@ -133,6 +134,9 @@ impl Session {
 
     /// What a family was asked for, or has to tell at the end of its first strand.
     pub(super) fn take_all(&mut self, family: u32) -> News {
+        while let Some(violation) = self.checker.flush(family, &self.live) {
+            self.report(&violation);
+        }
         self.families.take_all(family, &self.live)
     }
 
@@ -167,7 +171,7 @@ impl Session {
 
     /// There are no more events: what nobody has heard.
     pub(super) fn finish(&mut self) -> News {
-        while let Some(violation) = self.checker.finish() {
+        while let Some(violation) = self.checker.finish(&self.live) {
             self.report(&violation);
         }
         if let Some(trace) = self.trace.take()
@@ -313,8 +317,17 @@ impl Session {
             self.families.touch(&event, &self.live);
         }
         self.properties.event(&event, position, family, &self.live);
-        if let Some(violation) = self.checker.step(event, position, &self.live) {
+        self.judge(event);
+    }
+
+    /// Gives the event that was counted last to the checker.
+    #[inline]
+    fn judge(&mut self, event: Event) {
+        let position = self.counts.events;
+        let mut found = self.checker.step(event, position, &self.live);
+        while let Some(violation) = found {
             self.report(&violation);
+            found = self.checker.next_found();
         }
     }
 }
@@ -345,16 +358,6 @@ impl Sink for Session {
             self.families.touch(&event, &self.live);
         }
         match event.op {
-            Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-                if self.live.kind(event.object()) == ObjectKind::Lock =>
-            {
-                return;
-            }
             Op::Begin => self.counts.transactions += 1,
             op if self.properties.remember(op) => {
                 let family = self.families.of(event.strand);
@@ -363,9 +366,7 @@ impl Sink for Session {
             }
             _ => {}
         }
-        if let Some(violation) = self.checker.step(event, self.counts.events, &self.live) {
-            self.report(&violation);
-        }
+        self.judge(event);
     }
 
     #[inline]
@@ -398,6 +399,7 @@ impl Sink for Session {
 
     fn family(&mut self, strand: u32, family: u32) {
         self.families.set(strand, family);
+        self.checker.set_group(StrandId(strand), family);
     }
 
     fn object(&mut self, id: u32, definition: Definition, strand: StrandId) {
@@ -433,7 +435,7 @@ impl Sink for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::SiteId;
+    use crate::trace::{ObjectKind, SiteId};
 
     const X: u32 = 0;
 

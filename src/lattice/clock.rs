@@ -130,7 +130,11 @@ impl Causality {
         let index = self.know(event.strand);
         let chain = relevant.then(|| self.advance(index));
         match event.op {
-            Op::Read | Op::AcquireShared | Op::ReleaseShared => {
+            Op::Read
+            | Op::Vain(_)
+            | Op::CompareExchangeFailed
+            | Op::AcquireShared
+            | Op::ReleaseShared => {
                 let (strand, object) = self.pair(index, event.object());
                 strand.clock.join(&object.write);
                 object.access.join(&strand.clock);
@@ -138,6 +142,7 @@ impl Causality {
             Op::Write
             | Op::ReadWrite
             | Op::Update(_)
+            | Op::CompareExchange
             | Op::Born
             | Op::Acquire
             | Op::Release
@@ -182,7 +187,7 @@ impl Causality {
                 self.strands[index].clock.join(&clock);
             }
             Op::Exit => self.leave(index),
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value => {}
+            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Busy | Op::Value => {}
         }
         Some((chain?, self.strands[index].clock.clone()))
     }

@@ -245,7 +245,7 @@ impl Lattice {
                 self.values[strand] = Some(event.value());
                 return Ok(());
             }
-            Op::Write | Op::ReadWrite | Op::Update(_) => {
+            op if op.changes_value() => {
                 let value = self.announced(event.strand);
                 match self.written(event.object(), value, position, names)? {
                     Written::Birth => return Ok(()),

@@ -40,7 +40,7 @@ impl Ledger {
     pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<Event> {
         let strand = self.strand(event.strand);
         let target = match event.op {
-            Op::Begin | Op::End | Op::Split | Op::Restart => event.target,
+            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause => event.target,
             Op::Value | Op::Born => return None,
             Op::Exit => {
                 self.strand_infos

@@ -282,7 +282,7 @@ pub trait Analysis {
 /// assert!(conflict(Op::Read, Op::Write));
 /// assert!(!conflict(Op::Read, Op::Read));
 /// assert!(!conflict(Op::Update(Update::Add), Op::Update(Update::Add)));
-/// assert!(conflict(Op::Update(Update::Add), Op::Update(Update::Sub)));
+/// assert!(conflict(Op::Update(Update::Add), Op::Update(Update::Or)));
 /// assert!(!conflict(Op::Acquire, Op::Write), "only accesses conflict");
 /// ```
 #[inline]
@@ -334,6 +334,10 @@ pub fn word(op: Op) -> &'static str {
         Op::Write => "write",
         Op::ReadWrite => "read+write",
         Op::Update(_) => "update",
+        Op::Vain(_) => "vain update",
+        Op::CompareExchange => "exchange",
+        Op::CompareExchangeFailed => "failed exchange",
+        Op::Busy => "look at a lock",
         Op::Acquire => "acquire",
         Op::AcquireShared => "shared acquire",
         Op::Upgrade => "upgrade",
@@ -343,6 +347,7 @@ pub fn word(op: Op) -> &'static str {
         Op::End => "end",
         Op::Split => "split",
         Op::Restart => "restart",
+        Op::Pause => "pause",
         Op::Fork => "fork",
         Op::Join => "join",
         Op::Exit => "exit",

@@ -39,7 +39,7 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
                 ("W", Op::Write),
                 ("X", Op::ReadWrite),
                 ("A", Op::Update(Update::Add)),
-                ("S", Op::Update(Update::Sub)),
+                ("S", Op::Update(Update::Or)),
                 (">", Op::Send),
                 ("<", Op::Recv),
                 ("!", Op::Signal),

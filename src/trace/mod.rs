@@ -65,15 +65,20 @@ pub struct BlockId(pub u32);
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names of the atomics' methods")]
 pub enum Update {
+    /// `fetch_add` and `fetch_sub`.
     Add,
-    Sub,
     And,
     Or,
     Xor,
     Max,
     Min,
-    /// A message was put into a channel: changes what `len`, `is_empty` and a vain `try_recv` see.
-    Send,
+    /// A `swap`. Two of them commute only where they change nothing, so there is an [`Op::Vain`] of this kind and no
+    /// [`Op::Update`].
+    Swap,
+    /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain `try_recv` see.
+    Channel,
+    /// A cell that is set once was initialised, or was found to be by whoever would have done it.
+    Init,
 }
 
 /// What an event does. The comment says what the event's `target` is.
@@ -86,8 +91,12 @@ pub enum Op {
     /// The strand waits for another's progress, which cannot be atomic: under the `rust` semantics the transaction ends
     /// and a new one of the same block begins (0).
     Split,
-    /// A retry: under the `rust` semantics, a transaction that has written nothing yet starts anew (0).
+    /// The program says that it starts again: under the `rust` semantics, what a transaction that has written nothing yet has
+    /// looked at does not count (0).
     Restart,
+    /// A pause inside a block, such as `spin_loop`, `yield_now` or `sleep`: a [`Split`](Op::Split) under the `rust` semantics if
+    /// the strand then looks again at what it had looked at before (0).
+    Pause,
     /// (object)
     Read,
     /// (object)
@@ -96,6 +105,14 @@ pub enum Op {
     ReadWrite,
     /// A read-modify-write that commutes with its own kind (object).
     Update(Update),
+    /// A read-modify-write that left the value as it was: commutes with reads and with its own kind (object).
+    Vain(Update),
+    /// A `compare_exchange` that succeeded: a read and a write that answers for the block's earlier reads (object).
+    CompareExchange,
+    /// A `compare_exchange` that failed: a read that answers for the block's earlier ones, and a point of retry (object).
+    CompareExchangeFailed,
+    /// A `try_lock` found the lock taken: a look at the lock, not an access (object).
+    Busy,
     /// (object)
     Acquire,
     /// (object)

@@ -318,8 +318,13 @@ impl WellFormed {
         match event.op {
             Op::ReadWrite
             | Op::Update(_)
+            | Op::Vain(_)
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Busy
             | Op::Split
             | Op::Restart
+            | Op::Pause
             | Op::Signal
             | Op::Await
             | Op::Value

@@ -79,7 +79,7 @@ pub(crate) struct Mix {
     pub(crate) events: usize,
     /// Updates, shared locks, signals, messages, retirement: what the papers do not have.
     pub(crate) extended: bool,
-    /// Splits and restarts.
+    /// What only the recorder writes: waits, retries, exchanges and vain operations, at a few sites.
     pub(crate) recorded: bool,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
             (weight[7] / 2 + 1, Op::Join, other),
         ];
         if mix.extended {
-            let kinds = [Update::Add, Update::Sub, Update::Max];
+            let kinds = [Update::Add, Update::Or, Update::Max];
             let kind = kinds[random.below(3) as usize];
             choices.extend([
                 (weight[8], Op::Update(kind), variable),
@@ -141,13 +141,23 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
             choices.extend([
                 (weight[10] / 2 + 1, Op::Split, 0),
                 (weight[11] / 2 + 1, Op::Restart, 0),
+                (weight[7] + 1, Op::Pause, 0),
+                (weight[5] / 4, Op::Busy, lock),
+                (weight[3] / 2, Op::CompareExchange, variable),
+                (weight[3], Op::CompareExchangeFailed, variable),
+                (weight[8] / 2, Op::Vain(Update::Add), variable),
+                (weight[8] / 2, Op::Vain(Update::Swap), variable),
             ]);
         }
+        let site = match mix.recorded {
+            true => random.below(4) as u32,
+            false => events.len() as u32 + 1,
+        };
         let mut ball = random.below(choices.iter().map(|choice| choice.0).sum());
         for (weight, op, target) in choices {
             if ball < weight {
                 events.push(Event {
-                    site: SiteId(events.len() as u32 + 1),
+                    site: SiteId(site),
                     ..event(strand, op, target)
                 });
                 break;
@@ -330,7 +340,13 @@ impl Oracle {
             }
             let age = match event.op {
                 Op::Fork | Op::Join => strand_age[target],
-                Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value | Op::Exit => 0,
+                Op::Begin
+                | Op::End
+                | Op::Split
+                | Op::Restart
+                | Op::Pause
+                | Op::Value
+                | Op::Exit => 0,
                 _ => object_age[target],
             };
             identity.push((strand_age[at], age));

@@ -35,7 +35,7 @@ pub(crate) fn trace(text: &str) -> Trace {
             "w" => Op::Write,
             "rw" => Op::ReadWrite,
             "add" => Op::Update(Update::Add),
-            "sub" => Op::Update(Update::Sub),
+            "or" => Op::Update(Update::Or),
             "acq" => Op::Acquire,
             "rel" => Op::Release,
             "acqs" => Op::AcquireShared,
@@ -618,7 +618,7 @@ fn program(random: &mut Random, strand: u32, shape: Shape) -> Trace {
                     2..=4 => Op::Write,
                     5 => Op::ReadWrite,
                     6 => Op::Update(Update::Add),
-                    _ => Op::Update(Update::Sub),
+                    _ => Op::Update(Update::Or),
                 };
                 events.push(event(strand, op, random.below(shape.objects), 0));
             }

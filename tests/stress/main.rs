@@ -118,7 +118,8 @@ fn judge(path: &str, engine: EngineKind, semantics: Semantics) -> Vec<u64> {
                 .map(|violation| violation.event),
         );
     });
-    found.extend(std::iter::from_fn(|| checker.finish()).map(|violation| violation.event));
+    let names = Tables::new();
+    found.extend(std::iter::from_fn(|| checker.finish(&names)).map(|violation| violation.event));
     found
 }
 

@@ -46,7 +46,14 @@ impl Replay {
             self.strands.insert(strand, (0, 0));
         }
         match event.op {
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Value | Op::Born => {}
+            Op::Begin
+            | Op::End
+            | Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Busy
+            | Op::Value
+            | Op::Born => {}
             Op::Exit => self.ended(strand)?,
             Op::Join => self.ended(event.target)?,
             Op::Retire => {
@@ -63,13 +70,13 @@ impl Replay {
             Op::ReleaseShared => self.lock(event, Step::ReleaseShared)?,
             Op::Downgrade => self.lock(event, Step::Downgrade)?,
             Op::Upgrade => return Err("nobody upgrades".to_owned()),
-            Op::Read => self.read(event)?,
+            Op::Read | Op::CompareExchangeFailed => self.read(event)?,
             Op::Write => self.write(event)?,
-            Op::ReadWrite => {
+            Op::ReadWrite | Op::CompareExchange | Op::Vain(_) => {
                 self.read(event)?;
                 self.write(event)?;
             }
-            Op::Update(Update::Send) => {
+            Op::Update(Update::Channel) => {
                 // The channel's update comes first, the message's own send after it.
                 let entry = self.take(strand, &[Step::Send])?;
                 self.same(event.target, entry.on)?;

@@ -22,7 +22,7 @@ pub fn resolve(event: &Event, names: &dyn Names) -> Resolved {
     let target = match event.op {
         Op::Begin | Op::End => names.block(event.block()).name,
         Op::Fork | Op::Join => names.strand(event.other()).name,
-        Op::Split | Op::Restart | Op::Exit => String::new(),
+        Op::Split | Op::Restart | Op::Pause | Op::Exit => String::new(),
         Op::Value => event.value().to_string(),
         _ => names
             .object(ObjectId(event.target))

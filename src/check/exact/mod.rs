@@ -50,15 +50,6 @@
 //! A lock keeps its last exclusive release (or downgrade) and the shared releases since; older ones are implied through the acquire that came
 //! between. A signalled object keeps each strand's last signal, a message its send.
 //!
-//! # What does not count
-//!
-//! A transaction that has only read may be *abandoned*: it is no node, and another one begins in its place. If nobody reaches it, nobody ever will, and there is
-//! nothing to do. Otherwise its index is noted while anybody reaches its strand. A member of a group that was abandoned is dropped from the group when somebody comes to
-//! the variable; an entry `S[a][v]` whose node was abandoned counts as none, and the next edge takes its place; and entries that were made by an edge out of the
-//! transaction go, with those that follow from them. What comes after a group of reads takes edges from the group before as well, because a
-//! read that is abandoned later implies nothing. Nothing that is left is false. Something true may be missing: where an entry has hidden another way, or a group that
-//! was abandoned whole stood between two groups of which only one was kept.
-//!
 //! # Bounds
 //!
 //! A variable is two `Mark`s, 32 bytes: the current group's only member and that of the group before; or, where the group before is dead, two
@@ -94,7 +85,7 @@ use paged::Paged;
 use reach::{Reachability, Step};
 
 use super::{Engine, FORESIGHT, Violation};
-use crate::trace::{Event, Op, StrandId};
+use crate::trace::{Event, Op};
 
 /// A variable: see the module's documentation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -178,9 +169,6 @@ impl Exact {
             self.variables.add(event.target);
             return self.access_slowly(slot, tag, event, position);
         };
-        if self.graph.has_abandoned() {
-            return self.access_slowly(slot, tag, event, position);
-        }
         let Variable { current, before } = variable;
         if current.is_of(node)
             && (current.is_a(tag) || current.is_a(Tag::Write) || current.is_a(Tag::ReadWrite))
@@ -233,13 +221,6 @@ impl Exact {
             variable.current = self.lists.pair(current.own_tag(), current, before);
             variable.before = Mark::EMPTY;
         }
-        if self.graph.has_abandoned() {
-            self.lists.strike(&mut variable.before, &self.graph);
-            self.lists.strike(&mut variable.current, &self.graph);
-            if variable.current.is_empty() {
-                variable.current = std::mem::take(&mut variable.before);
-            }
-        }
         let commutes = variable.current.tag().commutes(tag);
         if commutes
             && self
@@ -265,15 +246,6 @@ impl Exact {
                 variable.current = self.lists.join(variable.current, tag, mark, &self.graph);
             }
         } else {
-            // Reads of open transactions may be abandoned yet, and then nothing is implied through them.
-            if variable.current.tag() == Tag::Read
-                && !variable.before.is_empty()
-                && !variable.before.tag().commutes(tag)
-                && self.lists.has_open(variable.current, &self.graph)
-            {
-                self.lists
-                    .edges(&mut variable.before, slot, &mut step, &mut self.graph);
-            }
             self.lists
                 .edges(&mut variable.current, slot, &mut step, &mut self.graph);
             self.lists.discard(variable.before);
@@ -447,7 +419,15 @@ impl Exact {
             }
             Op::Retire => self.retire(event.target),
             Op::Exit => self.graph.exit(event.strand),
-            Op::Split | Op::Restart | Op::Value | Op::Born => {}
+            Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Busy
+            | Op::Vain(_)
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Value
+            | Op::Born => {}
             Op::Begin | Op::End | Op::Read | Op::Write | Op::Acquire | Op::Release => {
                 unreachable!("handled by the caller")
             }
@@ -473,11 +453,6 @@ impl Engine for Exact {
             }
         }
         (events.len(), None)
-    }
-
-    fn abandon(&mut self, strand: StrandId) -> bool {
-        self.graph.abandon(strand);
-        true
     }
 
     #[inline]
@@ -552,28 +527,6 @@ impl Lists {
                 list.retain(|&mark| !graph.is_dead(mark));
                 self.shrink(group);
             }
-        }
-    }
-
-    /// Whether some member is of an open transaction.
-    fn has_open(&self, group: Mark, graph: &Reachability) -> bool {
-        if group.is_list() {
-            let list = &self.lists[group.list_number() as usize];
-            list.iter().any(|&mark| graph.is_open(mark))
-        } else {
-            graph.is_open(group)
-        }
-    }
-
-    /// Drops what was abandoned.
-    #[inline(never)]
-    fn strike(&mut self, group: &mut Mark, graph: &Reachability) {
-        if group.is_list() {
-            let list = &mut self.lists[group.list_number() as usize];
-            list.retain(|&mark| !graph.is_abandoned(mark));
-            self.shrink(group);
-        } else if !group.is_empty() && graph.is_abandoned(*group) {
-            *group = Mark::EMPTY;
         }
     }
 

@@ -72,8 +72,6 @@ struct Owner {
     remembered: VecDeque<(u64, Descriptor)>,
     /// The strand is over; the slot is free once nobody reaches it.
     retired: bool,
-    /// Transactions that were abandoned while another open one reached them: ranges of indices, both ends included.
-    abandoned: Vec<(u64, u64)>,
 }
 
 /// The event at hand.
@@ -110,8 +108,6 @@ pub(super) struct Reachability {
     slot_of: Vec<u32>,
     free: Vec<u32>,
     new_reachers: Vec<u32>,
-    /// So many slots have abandoned transactions.
-    abandoned: u32,
 }
 
 impl Reachability {
@@ -187,7 +183,6 @@ impl Reachability {
                     first: None,
                     remembered: VecDeque::new(),
                     retired: false,
-                    abandoned: Vec::new(),
                 });
                 slot
             }
@@ -239,9 +234,7 @@ impl Reachability {
             });
         };
         for reach in &self.slots[parent as usize].reached_by {
-            if !self.is_abandoned(reach.to) {
-                link(reach.reacher);
-            }
+            link(reach.reacher);
         }
         if self.slots[parent as usize].open != Node::NEVER {
             link(parent);
@@ -285,12 +278,6 @@ impl Reachability {
     pub(super) fn is_dead(&self, mark: Mark) -> bool {
         let slot = &self.slots[mark.slot() as usize];
         slot.reached_by.is_empty() & !mark.is_of(slot.open)
-    }
-
-    /// The access is of a transaction that is open.
-    #[inline]
-    pub(super) fn is_open(&self, mark: Mark) -> bool {
-        mark.is_of(self.slots[mark.slot() as usize].open)
     }
 
     /// An edge from this access to the strand in `slot` is program order, or closes no cycle ever.
@@ -355,10 +342,6 @@ impl Reachability {
         let owner = &mut self.owners[slot as usize];
         self.remembered -= owner.remembered.len();
         owner.remembered.clear();
-        if !owner.abandoned.is_empty() {
-            owner.abandoned.clear();
-            self.abandoned -= 1;
-        }
         if owner.retired {
             self.release(slot);
         }
@@ -386,90 +369,6 @@ impl Reachability {
             self.remembered += owner.remembered.len();
         }
         self.crowded = self.remembered * 2 + looked_at / 4;
-    }
-
-    /// Whether anything that was abandoned may still be met.
-    #[inline]
-    pub(super) fn has_abandoned(&self) -> bool {
-        self.abandoned != 0
-    }
-
-    /// The access is of a transaction that was abandoned.
-    #[inline]
-    pub(super) fn is_abandoned(&self, mark: Mark) -> bool {
-        self.has_abandoned() && {
-            let ranges = &self.owners[mark.slot() as usize].abandoned;
-            let at = ranges.partition_point(|&(_, last)| last < mark.index());
-            ranges
-                .get(at)
-                .is_some_and(|&(first, _)| first <= mark.index())
-        }
-    }
-
-    /// `reacher` is among those who reach a strand.
-    fn is_among(&self, reached_by: &[Reach], reacher: u32) -> bool {
-        find(reached_by, reacher).is_ok_and(|at| !self.is_abandoned(reached_by[at].to))
-    }
-
-    /// The strand's open transaction, which has only read, does not count.
-    pub(super) fn abandon(&mut self, strand: StrandId) {
-        let slot = match self.slot_of.get(strand.0 as usize) {
-            Some(&slot) if slot != NO_SLOT => slot & !ATTENTION,
-            _ => return,
-        };
-        let it = &self.slots[slot as usize];
-        if it.open == Node::NEVER || it.reached_by.is_empty() {
-            return;
-        }
-        let node = it.open;
-        if !it.reaches.is_empty() {
-            for reacher in it
-                .reached_by
-                .iter()
-                .map(|reach| reach.reacher)
-                .collect::<Vec<_>>()
-            {
-                self.take_back(reacher, node);
-            }
-        }
-        let ranges = &mut self.owners[slot as usize].abandoned;
-        self.abandoned += u32::from(ranges.is_empty());
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == node.index() => *last += 1,
-            _ => ranges.push((node.index(), node.index())),
-        }
-    }
-
-    /// Drops what `reacher` reaches by an edge out of `node`, and what follows from that.
-    #[cold]
-    fn take_back(&mut self, reacher: u32, node: Node) {
-        loop {
-            let mut is_done = true;
-            for other in self.slots[reacher as usize].reaches.clone() {
-                let Ok(at) = find(&self.slots[other as usize].reached_by, reacher) else {
-                    continue;
-                };
-                let from = self.slots[other as usize].reached_by[at].from;
-                let is_founded = from.slot() == reacher || {
-                    let there = &self.slots[from.slot() as usize].reached_by;
-                    find(there, reacher).is_ok_and(|at| there[at].to.index() <= from.index())
-                };
-                if is_founded && !from.is_of(node) {
-                    continue;
-                }
-                is_done = false;
-                self.slots[other as usize].reached_by.remove(at);
-                self.slots[reacher as usize]
-                    .reaches
-                    .retain(|&it| it != other);
-                if self.slots[other as usize].reached_by.is_empty() {
-                    self.be_unreached(other);
-                }
-            }
-            if is_done {
-                return;
-            }
-        }
     }
 
     pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
@@ -527,16 +426,16 @@ impl Reachability {
     fn take(&mut self, from: Mark, slot: u32, step: &mut Step) {
         let source = &self.slots[from.slot() as usize];
         let here = &self.slots[slot as usize].reached_by;
-        let mut is_news = from.is_of(source.open) && !self.is_among(here, from.slot());
+        let mut is_news = from.is_of(source.open) && find(here, from.slot()).is_err();
         for reach in &source.reached_by {
-            if reach.to.index() <= from.index() && !self.is_abandoned(reach.to) {
+            if reach.to.index() <= from.index() {
                 if reach.reacher == slot {
                     if step.found.is_none() {
                         step.found = Some(self.cycle(from, slot, step));
                     }
                     return;
                 }
-                is_news = is_news || !self.is_among(here, reach.reacher);
+                is_news = is_news || find(here, reach.reacher).is_err();
             }
         }
         if is_news {
@@ -552,13 +451,13 @@ impl Reachability {
         let all = source
             .reached_by
             .iter()
-            .filter(|reach| reach.to.index() <= from.index() && !self.is_abandoned(reach.to));
+            .filter(|reach| reach.to.index() <= from.index());
         new.extend(all.map(|reach| reach.reacher));
         if from.is_of(source.open) {
             new.push(from.slot());
         }
         let here = &self.slots[slot as usize].reached_by;
-        new.retain(|&reacher| !self.is_among(here, reacher));
+        new.retain(|&reacher| find(here, reacher).is_err());
         self.enter(from, slot, step, &new);
         self.new_reachers = new;
     }
@@ -601,9 +500,7 @@ impl Reachability {
             );
             for &other in &reaches {
                 let it = &self.slots[other as usize].reached_by;
-                if let Ok(at) = find(it, slot)
-                    && !self.is_abandoned(it[at].to)
-                {
+                if let Ok(at) = find(it, slot) {
                     let reach = Reach { reacher, ..it[at] };
                     self.lower(other, reach);
                 }
@@ -616,11 +513,9 @@ impl Reachability {
 
     /// Enters `reach` where it is news.
     fn lower(&mut self, slot: u32, reach: Reach) {
-        let here = &self.slots[slot as usize].reached_by;
-        let is_there = self.is_among(here, reach.reacher);
         let it = &mut self.slots[slot as usize];
         match find(&it.reached_by, reach.reacher) {
-            Ok(at) if is_there && it.reached_by[at].to.index() <= reach.to.index() => {}
+            Ok(at) if it.reached_by[at].to.index() <= reach.to.index() => {}
             Ok(at) => it.reached_by[at] = reach,
             Err(at) => {
                 it.reached_by.insert(at, reach);
