@@ -11,7 +11,7 @@ use self::process::{Ended, run};
 mod fixture {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::{Arc, Barrier, mpsc};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use aerodrome::sync::Mutex;
     use aerodrome::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -37,9 +37,14 @@ mod fixture {
         value.store(before + 1, SeqCst);
     }
 
-    /// Until the collector has seen what was recorded.
-    fn pause() {
-        std::thread::sleep(Duration::from_millis(100));
+    /// Begins blocks until one of them is a safe point at which something is delivered.
+    fn begin_blocks() {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {
+            unrelated();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        unreachable!("the beginning of a block is a safe point");
     }
 
     /// The test's own thread touches nothing before it drops the counters.
@@ -86,24 +91,29 @@ mod fixture {
         assert_eq!(*value.lock().unwrap(), 12);
     }
 
-    /// A guest's write falls into another guest's block.
+    /// A guest's write falls into another guest's block. Their names could be those of tests.
     fn violate_among_guests(value: &Mutex<u32>) {
         let (first, second) = (Barrier::new(2), Barrier::new(2));
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let write = || {
                 first.wait();
                 *value.lock().unwrap() += 10;
                 second.wait();
-            });
-            scope.spawn(|| {
+            };
+            named("producer").spawn_scoped(scope, write).unwrap();
+            let block = || {
                 twice(value, || {
                     first.wait();
                     second.wait();
                 });
                 // A guest begins blocks, and hears of nothing.
-                pause();
-                (0..100).for_each(|_| unrelated());
-            });
+                for _ in 0..100 {
+                    unrelated();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            };
+            named("consumer").spawn_scoped(scope, block).unwrap();
         });
     }
 
@@ -121,9 +131,7 @@ mod fixture {
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
-        pause();
-        unrelated();
-        unreachable!("the beginning of a block is a safe point");
+        begin_blocks();
     }
 
     #[test]
@@ -174,9 +182,7 @@ mod fixture {
         *value.lock().unwrap() += 10;
         turn.wait();
         turn.wait();
-        pause();
-        unrelated();
-        unreachable!("the beginning of a block is a safe point");
+        begin_blocks();
     }
 
     /// A guest that serves two tests, and has the same violation with both.
@@ -262,16 +268,15 @@ mod fixture {
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
-        pause();
         let count = AtomicUsize::new(0);
-        for _ in 0..100 {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
             drop(LocksAtItsEnd(&value));
             locks(&value);
             count.fetch_add(1, SeqCst);
         }
         println!("went on");
-        unrelated();
-        unreachable!("the beginning of a block is a safe point");
+        begin_blocks();
     }
 }
 

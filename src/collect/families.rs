@@ -7,19 +7,24 @@
 //!
 //! | standing | who | how it is known |
 //! |---|---|---|
-//! | host | a test's own thread, `main`, the thread in [`check`](crate::check()) | a harness names a test's thread after the test, by a path |
-//! | guest | any other thread | it has no name, or one that is no path |
-//! | unknown | either | the name is asked for at a block's begin, at a join and at the thread's end, and it was none of these yet |
+//! | host | a test's own thread, `main`, the thread in [`check`](crate::check()) | a harness is on its stack |
+//! | guest | any other thread | there is none |
+//! | unknown | either | the program has no symbols, and the thread's name is not known yet |
+//!
+//! Symbols are looked up when the first violation is found, or where predictions are made. Without them the name decides: a harness names a test's thread
+//! after the test, by a path. It is asked for at a block's begin, at a join and at the thread's end, because asking allocates.
 //!
 //! A violation belongs to the only family of its strands, if there is but one; else to a host among them; else to a host that owns one of its
 //! objects, which is to say touched it first. Where there is none it is *unclaimed* until a host touches one of its objects, a strand
 //! of unknown standing among those involved turns out to be a host, or the process ends.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::live::Live;
 use super::prophet::Prophet;
 use crate::predict::Forecast;
+use crate::record::{Origin, Runner};
 use crate::report::Report;
 use crate::trace::{Event, ObjectId, Op, Semantics, StrandId};
 
@@ -66,6 +71,9 @@ impl Standing {
 
 #[derive(Debug, Default)]
 struct Family {
+    /// Where the first strand came from, and who runs there, when that was looked up.
+    origin: Option<Origin>,
+    runner: Cell<Option<Runner>>,
     /// The first strand, while it lives.
     first: Option<u32>,
     /// The first strand's name, when it has ended.
@@ -90,6 +98,22 @@ impl Family {
         News {
             reports: self.reports,
             forecasts: forecast.into_iter().collect(),
+        }
+    }
+
+    fn standing(&self, names: &Live) -> Standing {
+        if self.collecting {
+            return Standing::Host;
+        }
+        if self.runner.get().is_none() {
+            self.runner.set(self.origin.and_then(|it| it.runner()));
+        }
+        match self.runner.get() {
+            Some(Runner::Harness) => Standing::Host,
+            Some(Runner::Other) => Standing::Guest,
+            None => self
+                .name(names)
+                .map_or(Standing::Unknown, |name| Standing::of_name(&name)),
         }
     }
 
@@ -170,8 +194,9 @@ impl Families {
     }
 
     /// A strand that the mirror did not fork is the first of its family.
-    pub(super) fn begin(&mut self, family: u32, first: u32) {
-        self.all.entry(family).or_default().first = Some(first);
+    pub(super) fn begin(&mut self, family: u32, first: u32, origin: Origin) {
+        let family = self.all.entry(family).or_default();
+        (family.first, family.origin) = (Some(first), Some(origin));
     }
 
     /// The strand has dropped an object, which retires later.
@@ -209,10 +234,7 @@ impl Families {
 
     fn standing(&self, family: u32, names: &Live) -> Standing {
         match self.all.get(&family) {
-            Some(family) if family.collecting => Standing::Host,
-            Some(family) => family
-                .name(names)
-                .map_or(Standing::Unknown, |name| Standing::of_name(&name)),
+            Some(family) => family.standing(names),
             None => Standing::Guest,
         }
     }
@@ -445,9 +467,11 @@ impl Families {
 
     /// A strand that is predicted with one family has touched an object of another.
     fn meet(&mut self, own: u32, met: u32, semantics: Semantics, names: &Live) {
+        if own == met {
+            return;
+        }
         let standings = (self.standing(own, names), self.standing(met, names));
         let (guest, host) = match standings {
-            _ if own == met => return,
             // Two tests share a static, say.
             (Standing::Host, Standing::Host) => return,
             (mine, theirs) if mine <= theirs => (own, met),

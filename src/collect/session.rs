@@ -385,8 +385,9 @@ impl Sink for Session {
         self.live.add_strand(id, strand, former, now);
         self.family(id, family);
         // SAFETY: a strand lives until its exit was merged.
-        if !unsafe { strand.as_ref() }.forked {
-            self.families.begin(family, id);
+        let strand = unsafe { strand.as_ref() };
+        if !strand.forked {
+            self.families.begin(family, id, strand.origin.get());
         }
     }
 

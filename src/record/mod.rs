@@ -16,6 +16,7 @@ mod done;
 pub(crate) mod names;
 mod object;
 mod once;
+mod origin;
 pub(crate) mod pool;
 mod prim;
 mod section;
@@ -35,6 +36,7 @@ pub(crate) use self::done::Done;
 use self::object::{Identity, Number};
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::once::{OnceCore, publish};
+pub(crate) use self::origin::{Origin, Runner};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
@@ -137,9 +139,11 @@ fn register() -> Option<Pen> {
         return None;
     }
     let strand = Strand::allocate(new_family(), false)?;
-    pool::announce(strand);
     // SAFETY: lives until `exit` has replaced the reference.
-    let strand = unsafe { strand.as_ref() };
+    let known = unsafe { strand.as_ref() };
+    known.origin.set(Origin::capture());
+    pool::announce(strand);
+    let strand = known;
     CURRENT.set(strand);
     Some(Pen(strand))
 }

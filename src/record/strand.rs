@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::chunk::{BEGINS, Chunk, ENDED, LIMIT, Record, STEP, What};
 use super::object::{Identity, Number, Object};
+use super::origin::Origin;
 use super::pool::{self, Ids};
 use super::{code, stacks};
 use crate::mark::Block;
@@ -148,6 +149,8 @@ pub(crate) struct Strand {
     pub(crate) first_family: u32,
     pub(crate) first: NonNull<Chunk>,
     pub(crate) name: OnceLock<Box<str>>,
+    /// Written before the strand is announced.
+    pub(crate) origin: Cell<Origin>,
     /// The next one in the list of strands that the collector has not met yet.
     pub(crate) next: AtomicPtr<Strand>,
 }
@@ -189,6 +192,7 @@ impl Strand {
             first_family: family,
             first: chunk,
             name: OnceLock::new(),
+            origin: Cell::new(Origin::UNKNOWN),
             next: AtomicPtr::new(ptr::null_mut()),
         }
     }
