@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use aerodrome::sync::atomic::{AtomicU64, Ordering};
 use aerodrome::sync::{Mutex, mpsc};
 use aerodrome::{atomic, atomic_block, thread};
 
@@ -244,4 +245,49 @@ fn a_block_that_was_split_by_a_wait_is_told_with_where_and_how_often() {
     // As quiet as everything else.
     let (text, _) = run_alone("a_block_that_waits", &[("AERODROME_QUIET", "1")]);
     assert!(ours(&text).is_empty(), "{text}");
+}
+
+#[atomic]
+fn try_again(count: &AtomicU64) {
+    for _ in 0..3 {
+        count.load(Ordering::Relaxed);
+        aerodrome::restart();
+    }
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn a_block_that_restarts() {
+    try_again(&AtomicU64::new(0));
+}
+
+#[test]
+fn a_block_that_restarts_is_not_told() {
+    let (text, code) = run_alone("a_block_that_restarts", &[]);
+    let lines = ours(&text);
+    let [summary] = lines[..] else {
+        panic!("{text}")
+    };
+    assert!(summary.contains("0 violations"), "{summary}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+#[cfg(feature = "cli")]
+fn the_command_tells_which_blocks_were_split_as_well() {
+    let folder = folder("split");
+    let setting = ("AERODROME_TRACE", folder.to_str().unwrap());
+    let (text, code) = run_alone("a_block_that_waits", &[setting]);
+    assert_eq!(code, Some(0), "{text}");
+    let mut traces = std::fs::read_dir(&folder).unwrap();
+    let trace = traces.next().unwrap().unwrap().path();
+    let output = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+        .arg("check")
+        .arg(trace)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let split = ours(&text)[0];
+    assert!(said.contains(&format!("note: {split}\n")), "{said}");
 }

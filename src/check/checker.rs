@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use super::kind::{AnyEngine, Inlined, Visitor};
 use super::{EngineKind, FORESIGHT, Lowering, Retries, Violation, at};
-use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Semantics, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, SiteId, StrandId};
 
 /// Checks a trace: [`Retries`], [`Lowering`], an [`Engine`](super::Engine), and what stands between the engine and the user.
 ///
@@ -481,9 +481,14 @@ fn key(violation: &Violation, site: SiteId, names: &(impl Names + ?Sized)) -> Ke
     let closing = (violation.blame + violation.edges.len())
         .checked_sub(1)
         .map(|at| at % violation.edges.len());
-    let object = closing.and_then(|at| violation.edges[at].to.object);
-    if let Some(object) = object {
-        let info = names.object(object);
+    let access = closing.map(|at| violation.edges[at].to);
+    let object = access.and_then(|access| Some((access.object?, access.position)));
+    if let Some((object, position)) = object {
+        // It was held back, maybe, and the number is another's by now.
+        let info = match names.owner_of_object(object, position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present | Owner::Forgotten => names.object(object),
+        };
         match info.type_name.or(info.name) {
             Some(name) => name.hash(&mut hasher),
             // Each message has a number of its own, and another one in the file: to a user they are all the same.

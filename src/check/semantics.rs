@@ -331,7 +331,10 @@ impl Lowering {
     fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
         self.dismiss(owner, emit);
         if let Some((block, _)) = self.strand(owner).block {
-            *self.splits.entry((block, site)).or_default() += 1;
+            // A restart has no site. It weakens nothing: there was nothing but looks before it.
+            if site != SiteId::NONE {
+                *self.splits.entry((block, site)).or_default() += 1;
+            }
             emit(Event {
                 strand: owner,
                 target: block.0,

@@ -281,7 +281,10 @@ impl Families {
             }
             return is_new;
         }
-        let is_known = |it: &Unclaimed| it.signature == signature && it.objects == objects;
+        let is_known = |it: &Unclaimed| {
+            let shares = it.objects.iter().any(|object| objects.contains(object));
+            it.signature == signature && (shares || it.objects.is_empty() || objects.is_empty())
+        };
         if self.unclaimed.len() == UNCLAIMED || self.unclaimed.iter().any(is_known) {
             return false;
         }
