@@ -18,11 +18,19 @@ struct Counting {
     allocated: AtomicU64,
     /// How many of each power of two.
     sizes: Mutex<[u64; 64]>,
+    /// Counted while the lock is held: a strand that waits for a chunk here keeps everybody from allocating.
+    inside: [AtomicU64; 4],
     /// Not after the test: std's `current` panics when its thread is all but gone, and there is still something to free.
     asks_for_the_thread: AtomicBool,
 }
 
 impl Counting {
+    fn count_inside(&self) {
+        for counter in &self.inside {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// An allocator may: std says so with `GlobalAlloc`.
     fn ask_for_the_thread(&self) {
         if self.asks_for_the_thread.load(Ordering::Relaxed) {
@@ -37,6 +45,7 @@ unsafe impl GlobalAlloc for Counting {
         self.allocated.fetch_add(1, Ordering::Relaxed);
         if let Ok(mut sizes) = self.sizes.lock() {
             sizes[layout.size().ilog2() as usize] += 1;
+            self.count_inside();
         }
         self.ask_for_the_thread();
         // SAFETY: the caller's.
@@ -47,6 +56,7 @@ unsafe impl GlobalAlloc for Counting {
         self.allocated.fetch_sub(1, Ordering::Relaxed);
         if let Ok(mut sizes) = self.sizes.lock() {
             sizes[layout.size().ilog2() as usize] -= 1;
+            self.count_inside();
         }
         self.ask_for_the_thread();
         // SAFETY: the caller's.
@@ -58,6 +68,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting {
     allocated: AtomicU64::new(0),
     sizes: Mutex::new([0; 64]),
+    inside: [const { AtomicU64::new(0) }; 4],
     asks_for_the_thread: AtomicBool::new(false),
 };
 
@@ -126,6 +137,35 @@ fn child_allocates() {
     ALLOCATOR
         .asks_for_the_thread
         .store(false, Ordering::Relaxed);
+    println!("done");
+}
+
+#[test]
+fn strands_that_fill_their_chunks_inside_of_the_allocator_go_on() {
+    for _ in 0..3 {
+        let ended = run(&mut child("child_allocates_much")).expect_code(0);
+        assert_eq!(ended.count("aerodrome:"), 0, "{}", ended.output());
+        assert_eq!(ended.count("done"), 1, "{}", ended.output());
+    }
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_allocates_much() {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for n in 0..25_000 {
+                    let object = Box::new(AtomicU64::new(0));
+                    object.store(n, Ordering::SeqCst);
+                    // Numbers that never come back make the collector's tables grow.
+                    if n % 4 == 0 {
+                        std::mem::forget(object);
+                    }
+                }
+            });
+        }
+    });
     println!("done");
 }
 

@@ -281,6 +281,27 @@ pub(super) struct Merge {
     /// Some strand may work for another's transaction; and one was left for later because of that.
     has_workers: bool,
     left_workers: bool,
+    /// Some record had to wait for its turn in the last pass.
+    is_blocked: bool,
+    stall: Option<Stall>,
+}
+
+/// Records wait for their turn, and nothing was taken.
+#[derive(Debug)]
+struct Stall {
+    since: Instant,
+    runs: u32,
+}
+
+impl Stall {
+    /// No load of the machine keeps a strand for so long from publishing a ticket that it has drawn.
+    const TIME: Duration = Duration::from_secs(5);
+    /// So often the strands were looked at: time alone passes in a process that was stopped as a whole, too.
+    const RUNS: u32 = 100;
+
+    fn is_long(&self) -> bool {
+        self.runs >= Self::RUNS && self.since.elapsed() > Self::TIME
+    }
 }
 
 /// What was taken and is not to be judged.
@@ -321,7 +342,7 @@ impl Merge {
         let mut total = 0;
         loop {
             self.meet(sink);
-            self.left_workers = false;
+            (self.left_workers, self.is_blocked) = (false, false);
             let mut taken = 0;
             for index in 0..self.readers.len() {
                 taken += self.advance(index, Care::Whole, sink);
@@ -348,8 +369,27 @@ impl Merge {
             }
             self.bury();
             if taken == 0 || total >= ENOUGH {
+                self.note_progress(total);
                 return total;
             }
+        }
+    }
+
+    /// A run has taken so many records.
+    fn note_progress(&mut self, taken: u32) {
+        if taken > 0 || !self.is_blocked {
+            if self.stall.take().is_some_and(|stall| stall.is_long()) {
+                pool::note_stalled(false);
+            }
+            return;
+        }
+        let stall = self.stall.get_or_insert_with(|| Stall {
+            since: Instant::now(),
+            runs: 0,
+        });
+        stall.runs += 1;
+        if stall.is_long() {
+            pool::note_stalled(true);
         }
     }
 
@@ -480,6 +520,7 @@ impl Merge {
             && care == Care::Whole
             && !awaits(&self.places, record)
         {
+            self.is_blocked = true;
             return 0;
         }
         reader.waits = None;
@@ -540,6 +581,7 @@ impl Merge {
                             continue;
                         }
                         Err(Apart::Waits(record, is_amid)) => {
+                            self.is_blocked = true;
                             if care == Care::Whole || !is_amid {
                                 waits = Some(record);
                                 break 'chunks;
@@ -557,6 +599,7 @@ impl Merge {
                 let traits = Traits::of(&record);
                 let is_ready = self.is_ready(&record);
                 if !is_ready && record.what() != What::Retire {
+                    self.is_blocked = true;
                     waits = traits.is_plain().then_some(record);
                     break 'chunks;
                 }
@@ -613,6 +656,7 @@ impl Merge {
         reader.taken += u64::from(TURN - left);
         if left < TURN {
             reader.since = None;
+            pool::note_merged(TURN - left);
         }
         TURN - left + ends
     }
@@ -741,7 +785,7 @@ impl Merge {
                 // SAFETY: the exit was the last record, and the last thing that the strand did with its memory.
                 let strand = unsafe { reader.strand.as_ref() };
                 pool::give_back_objects(strand.leftover_ids());
-                pool::recycle(reader.chunk);
+                pool::recycle_last(reader.chunk);
                 // SAFETY: as above; this reader is being removed.
                 unsafe { Strand::free(reader.strand) };
                 release_number(lives, reader.id);

@@ -105,8 +105,19 @@ fn launch() {
             "the collector's thread could not be started: {error}"
         ));
     }
-    // SAFETY: `at_exit` is a function that C may call.
-    unsafe { atexit(at_exit) };
+    // SAFETY: both are functions that C may call.
+    unsafe {
+        #[cfg(unix)]
+        pthread_atfork(None, None, Some(in_forked_child));
+        atexit(at_exit);
+    }
+}
+
+/// The process is a child of `fork(2)`: it has neither the collector's thread nor any that might hold its locks. Nothing is recorded in it.
+#[cfg(unix)]
+extern "C" fn in_forked_child() {
+    pool::switch_off();
+    record::never_track_this_thread();
 }
 
 unsafe extern "C" {
@@ -117,6 +128,12 @@ unsafe extern "C" {
     #[link_name = "_exit"]
     safe fn go_on_exiting(code: std::ffi::c_int) -> !;
     fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
+    #[cfg(unix)]
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> std::ffi::c_int;
 }
 
 /// The background thread.
@@ -172,11 +189,18 @@ fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
 /// Checking ends here; the program goes on.
 fn fail(reason: String) {
     use std::io::Write;
-    pool::switch_off();
+    pool::fail();
     let _ = writeln!(
         std::io::stderr(),
         "aerodrome: {reason}; checking is off from here on"
     );
+}
+
+/// Checking ends here because somebody has waited in vain; the program goes on.
+pub(crate) fn give_up(what: &str) {
+    if pool::fail() {
+        fail(format!("{what}; the verdict is incomplete"));
+    }
 }
 
 /// For how long a verdict is waited for, where a strand has drawn a ticket and does not publish it.
@@ -190,7 +214,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Why that could not be reached.
 fn settle() -> Result<(), String> {
     let Some(pen) = record::pen() else {
-        return Ok(());
+        return unless_failed();
     };
     let (strand, cursor) = (pen.strand(), pen.cursor());
     record::untracked(|| {
@@ -219,13 +243,22 @@ fn settle() -> Result<(), String> {
                 Some(Err(reason))
             });
             match is_over {
-                None => return Ok(()),
+                None => return unless_failed(),
                 Some(Some(settled)) => return settled,
                 // Some strand has drawn a ticket and was interrupted before it could publish it.
                 Some(None) => std::thread::yield_now(),
             }
         }
     })
+}
+
+/// Nothing is recorded: that is well where it was asked for, and no verdict where it came of a failure.
+fn unless_failed() -> Result<(), String> {
+    if pool::has_failed() {
+        Err("checking was switched off by a failure".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks a property on what the current strand's family does from here on; the number it is known by.

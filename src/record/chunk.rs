@@ -362,6 +362,9 @@ pub(crate) const SLOTS: u32 = 2;
 /// Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
+/// The length at which there is no room for another record.
+pub(super) const FULL: u32 = SLOTS * STEP;
+
 /// An operation may start while the length is at most this.
 pub(super) const LIMIT: u32 = SLOTS.saturating_sub(RESERVE) * STEP;
 
@@ -490,13 +493,13 @@ impl Chunk {
     /// instruction.
     #[inline(always)]
     pub(super) fn fetch_ahead(&self, len: u32) {
-        #[cfg(all(target_arch = "x86_64", not(loom)))]
+        #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
         // SAFETY: reads and writes nothing that the program could see; processors without the instruction pass over it.
         unsafe {
             let slot = self.slots.as_ptr().wrapping_byte_add(len as usize + 256);
             std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
         }
-        #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+        #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
         let _ = len;
     }
 

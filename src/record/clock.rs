@@ -5,7 +5,7 @@
 //! draws a ticket under the last bit; a read that need not (the strand has read this version in this transaction) is a seqlock read and
 //! writes nothing.
 
-use super::prim::{AtomicU64, Ordering, fence, relax};
+use super::prim::{AtomicU64, Backoff, Ordering, fence};
 
 const BUSY: u64 = 1 << 63;
 
@@ -54,39 +54,52 @@ impl Clock {
         self.0.load(Ordering::Relaxed) & WATCHED != 0
     }
 
-    /// Waits until nobody is changing the value and keeps everybody else from it.
+    /// Waits until nobody is changing the value and keeps everybody else from it. Nothing where that takes so long that whoever is at it must have been
+    /// stopped: there will be no turn.
+    ///
+    /// The caller's strand is busy, so that nobody waits for a turn of the thread that he has interrupted.
     #[inline]
-    pub(crate) fn enter(&self) -> Turn<'_> {
-        let mut tries = 0;
-        let mut now = self.0.load(Ordering::Relaxed);
+    pub(crate) fn enter(&self) -> Option<Turn<'_>> {
+        let now = self.0.load(Ordering::Relaxed);
+        let then = if now & BUSY == 0 && self.begins(now) {
+            Moment(now)
+        } else {
+            self.enter_slow()?
+        };
+        Some(Turn {
+            clock: self,
+            then,
+            now: then,
+        })
+    }
+
+    #[inline(always)]
+    fn begins(&self, now: u64) -> bool {
+        self.0
+            .compare_exchange_weak(now, now | BUSY, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_slow(&self) -> Option<Moment> {
+        let mut backoff = Backoff::default();
         loop {
-            if now & BUSY != 0 {
-                relax(&mut tries);
-                now = self.0.load(Ordering::Relaxed);
-                continue;
+            let now = self.0.load(Ordering::Relaxed);
+            if now & BUSY == 0 && self.begins(now) {
+                return Some(Moment(now));
             }
-            match self.0.compare_exchange_weak(
-                now,
-                now | BUSY,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => {
-                    return Turn {
-                        clock: self,
-                        then: Moment(now),
-                        now: Moment(now),
-                    };
-                }
-                Err(other) => now = other,
+            if !backoff.relax() {
+                return None;
             }
         }
     }
 
-    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that was.
+    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that was; at any moment where somebody seems to have been stopped
+    /// while changing it.
     #[inline]
     pub(crate) fn observe<T>(&self, read: impl Fn() -> T) -> (T, Moment) {
-        let mut tries = 0;
+        let mut backoff = Backoff::default();
         loop {
             let before = self.0.load(Ordering::Acquire);
             if before & BUSY == 0 {
@@ -98,7 +111,9 @@ impl Clock {
                     return (value, Moment(before));
                 }
             }
-            relax(&mut tries);
+            if !backoff.relax() {
+                return (read(), Moment(before & !BUSY));
+            }
         }
     }
 }
@@ -166,7 +181,7 @@ mod loom_tests {
                 .map(|_| {
                     let shared = shared.clone();
                     loom::thread::spawn(move || {
-                        let mut turn = shared.0.enter();
+                        let mut turn = shared.0.enter().unwrap();
                         let (ticket, _) = turn.draw(true);
                         let value = shared.1.load(Ordering::Relaxed);
                         assert_eq!(value, ticket);
@@ -189,12 +204,12 @@ mod loom_tests {
             let clock = Arc::new(Clock::new());
             let other = clock.clone();
             let watcher = loom::thread::spawn(move || {
-                let mut turn = other.enter();
+                let mut turn = other.enter().unwrap();
                 let (ticket, _) = turn.draw(true);
                 turn.watch();
                 ticket
             });
-            let mut turn = clock.enter();
+            let mut turn = clock.enter().unwrap();
             let (ticket, moment) = turn.draw(true);
             let knows = turn.is_watched();
             drop(turn);

@@ -5,15 +5,15 @@
 //! object) gets a number in a table instead.
 
 use std::panic::Location;
-
-use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::mark::Block;
 
 static BASE: u64 = 0;
 
-/// The addresses that are too far from [`BASE`]; a code with [`FAR`] set is an index.
-static FAR_AWAY: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// The addresses that are too far from [`BASE`], 0 where there is none yet; a code with [`FAR`] set is an index. A hash table that is never full in
+/// practice, so that there is neither a lock nor an allocation: the program's allocator may be asking.
+static FAR_AWAY: [AtomicUsize; 1 << 16] = [const { AtomicUsize::new(0) }; 1 << 16];
 const FAR: u32 = 1 << 31;
 
 /// Turns the address of a static that is aligned to eight bytes into a code; 0 is no address's code.
@@ -32,23 +32,27 @@ fn encode_aligned(address: usize) -> u32 {
 
 #[cold]
 extern "C" fn far(address: usize) -> u32 {
-    // The table grows, and the program's allocator may use a tracked lock.
-    super::untracked(|| {
-        let mut table = FAR_AWAY.lock();
-        let index = table
-            .iter()
-            .position(|&known| known == address)
-            .unwrap_or_else(|| {
-                table.push(address);
-                table.len() - 1
-            });
-        FAR | index as u32
-    })
+    let hash = address.wrapping_mul(0x9e37_79b9) >> 8;
+    for step in 0..FAR_AWAY.len() {
+        let index = hash.wrapping_add(step) % FAR_AWAY.len();
+        let found =
+            FAR_AWAY[index].compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
+        if matches!(found, Ok(_)) || found == Err(address) {
+            return FAR | index as u32;
+        }
+    }
+    // 65,536 places outside of the program's image.
+    std::process::abort();
+}
+
+/// The address behind a code that has [`FAR`] set.
+fn far_address(code: u32) -> usize {
+    FAR_AWAY[(code & !FAR) as usize].load(Ordering::Relaxed)
 }
 
 fn decode_aligned(code: u32) -> usize {
     if code & FAR != 0 {
-        FAR_AWAY.lock()[(code & !FAR) as usize]
+        far_address(code)
     } else {
         (&raw const BASE as usize)
             .wrapping_add((code as usize) << 3)
@@ -110,7 +114,7 @@ pub(crate) fn type_name(name: TypeName) -> u32 {
 /// The type's name behind a code made by [`type_name`].
 pub(crate) fn type_name_of(code: u32) -> &'static str {
     let address = if code & FAR != 0 {
-        FAR_AWAY.lock()[(code & !FAR) as usize]
+        far_address(code)
     } else {
         (&raw const BASE as usize)
             .wrapping_add(code as usize)

@@ -110,6 +110,10 @@ fn slow_pen() -> Option<Pen> {
     if ptr::eq(strand, &UNREGISTERED.0) {
         return register();
     }
+    if strand.is_busy() {
+        // This is a signal handler, and what it has interrupted must find everything as it was.
+        return None;
+    }
     if pool::is_off() {
         CURRENT.set(&UNTRACKED.0);
         return None;
@@ -123,10 +127,7 @@ fn slow_pen() -> Option<Pen> {
             CURRENT.set(&UNTRACKED.0);
             return None;
         };
-        // SAFETY: the strand's own chunk stays alive until it was left.
-        unsafe { strand.chunk.get().as_ref() }.leave_for(chunk);
-        strand.chunk.set(chunk);
-        strand.len.set(0);
+        strand.go_on_in(chunk);
     }
     Some(Pen(strand))
 }
@@ -181,7 +182,7 @@ pub(crate) fn exit() {
             name_current_strand();
             collect::first_strand_ends();
         }
-        pen.push(What::Exit, 0, 0, 0);
+        pen.exit();
     }
     CURRENT.set(&UNTRACKED.0);
 }
@@ -277,7 +278,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         // SAFETY: alive, and ours alone until the exit is published.
-        Pen(unsafe { self.0.as_ref() }).push(What::Exit, 0, 0, 0);
+        Pen(unsafe { self.0.as_ref() }).exit();
     }
 }
 
@@ -315,10 +316,23 @@ impl Pen {
 
     #[inline(always)]
     fn push(self, what: What, target: u32, ticket: u32, site: u32) {
+        let _busy = self.0.busy();
+        self.push_amid(what, target, ticket, site);
+    }
+
+    /// The same in the middle of an operation: the strand is busy.
+    #[inline(always)]
+    fn push_amid(self, what: What, target: u32, ticket: u32, site: u32) {
         if self.0.state.get().hinders() {
             self.prepare(what);
         }
         self.0.write(Record::new(what, target, ticket, site));
+    }
+
+    /// Writes the strand's last record. It stays busy for good: once that is published, it may be gone.
+    fn exit(self) {
+        std::mem::forget(self.0.busy());
+        self.push_amid(What::Exit, 0, 0, 0);
     }
 
     /// The object's number; draws it at the first use.
@@ -342,6 +356,7 @@ impl Pen {
     #[cold]
     #[inline(never)]
     extern "C" fn define<O: Order>(self, object: &Object<O>) -> u32 {
+        let _busy = self.0.busy();
         let id = self.0.ids.draw();
         match object.id.claim(id, self.0.ids.generation()) {
             Ok(()) => {
@@ -393,6 +408,7 @@ impl Pen {
     /// Records an acquire, which is published when its release is, or something else before that.
     #[inline(always)]
     fn hold_back(self, acquire: Record) {
+        let _busy = self.0.busy();
         if self.0.state.get().hinders() {
             self.hold_back_slow(acquire);
         } else {
@@ -420,8 +436,8 @@ impl Pen {
     /// The lock, held exclusively, is about to be given back.
     #[inline]
     pub(crate) fn release(self, object: &Object, taken: u32) {
-        if self.0.is_held(object) {
-            return self.0.close();
+        if self.0.closes(object) {
+            return;
         }
         let id = self.identify(object);
         self.push(What::Release, id, object.order.draw(), taken);
@@ -430,8 +446,8 @@ impl Pen {
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn release_shared(self, object: &Object, taken: u32) {
-        if self.0.is_held(object) {
-            return self.0.close();
+        if self.0.closes(object) {
+            return;
         }
         let id = self.identify(object);
         let ticket = object.order.draw_shared();
@@ -535,8 +551,11 @@ impl Pen {
         value: Option<impl FnOnce() -> i128>,
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
+        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
-        let turn = object.order.enter();
+        let Some(turn) = self.enter(object) else {
+            return operate().0;
+        };
         let (result, attempt) = operate();
         let what = match attempt {
             Attempt::Did(what) => what,
@@ -554,6 +573,16 @@ impl Pen {
             _ => self.settle(id, turn, what, site),
         }
         result
+    }
+
+    /// Waits for a turn, while the strand is busy. Nothing where there will be none: then checking has ended.
+    #[inline(always)]
+    fn enter(self, object: &Object<Clock>) -> Option<Turn<'_>> {
+        let turn = object.order.enter();
+        if turn.is_none() {
+            give_up("a thread has stopped in the middle of an operation on a tracked atomic");
+        }
+        turn
     }
 
     /// Records what was done in a turn to an atomic that has a name, or how it was born.
@@ -608,7 +637,7 @@ impl Pen {
         }
         let (ticket, moment) = turn.draw(what != What::Read);
         drop(turn);
-        self.push(what, id.number(), ticket, code::site(site));
+        self.push_amid(what, id.number(), ticket, code::site(site));
         slot.set(Some(Seen {
             object: id,
             what,
@@ -624,8 +653,11 @@ impl Pen {
         site: &'static Location<'static>,
         moment: Moment,
     ) -> bool {
+        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
-        let turn = object.order.enter();
+        let Some(turn) = self.enter(object) else {
+            return true;
+        };
         let same = turn.moment().version() == moment.version();
         if same {
             self.settle(id, turn, What::Read, site);
@@ -641,6 +673,7 @@ impl Pen {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
+        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
         if let Some(seen) = self.0.seen(id.number()).get()
             && (seen.object, seen.epoch) == (id, self.epoch())
@@ -661,9 +694,13 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, What, i128),
     ) -> R {
+        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
-        let turn = object.order.enter();
+        let turn = self.enter(object);
         let (result, what, value) = operate();
+        let Some(turn) = turn else {
+            return result;
+        };
         match what {
             What::Read => self.settle(id, turn, what, site),
             _ => self.settle_watched(id, turn, what, code::site(site), value),
@@ -673,10 +710,13 @@ impl Pen {
 
     /// Properties know the object from here on, and the value that it has, which is returned.
     pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
+        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
-        let turn = object.order.enter();
+        let turn = self.enter(object);
         let value = value();
-        self.settle_watched(id, turn, What::Born, object.created_code(), value);
+        if let Some(turn) = turn {
+            self.settle_watched(id, turn, What::Born, object.created_code(), value);
+        }
         value
     }
 
@@ -819,6 +859,7 @@ impl Pen {
     /// How far this strand has written.
     pub(crate) fn cursor(self) -> Cursor {
         self.flush_held();
+        let _busy = self.0.busy();
         Cursor {
             chunk: self.0.chunk.get(),
             records: self.0.len.get() / STEP,
@@ -830,6 +871,7 @@ impl Pen {
 
     /// The number of a message to be sent, which travels with it.
     pub(crate) fn message(self) -> u32 {
+        let _busy = self.0.busy();
         self.0.ids.draw()
     }
 
@@ -871,10 +913,20 @@ impl Pen {
         self.name(object, name);
         let id = self.identify_atomic(object);
         untracked(|| names::give(id.number(), name));
-        let turn = object.order.enter();
+        let _busy = self.0.busy();
+        let turn = self.enter(object);
         let value = value();
-        self.settle_named(id, turn, What::Born, object.created_code(), value);
+        if let Some(turn) = turn {
+            self.settle_named(id, turn, What::Born, object.created_code(), value);
+        }
     }
+}
+
+/// What somebody waits for does not come. Checking ends, without a verdict, and the program goes on.
+#[cold]
+#[inline(never)]
+pub(crate) fn give_up(what: &'static str) {
+    untracked(|| collect::give_up(what));
 }
 
 static THOROUGH: AtomicBool = AtomicBool::new(false);

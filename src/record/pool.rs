@@ -2,11 +2,21 @@
 //!
 //! Nothing here allocates from the program's allocator or waits for a lock: a tracked operation may come from inside that allocator, and may
 //! hold any lock of the program. Where a pool's lock is taken, the strand does without.
+//!
+//! A strand that has filled its chunk needs another one. So that the program is slowed down to what the collector can take, there are at most
+//! [`SPARE`] chunks beside the ones that strands write, but nobody waits for good:
+//!
+//! | chunks | the merge | the strand |
+//! |---|---|---|
+//! | one has come back, or there are fewer | | takes it |
+//! | all are in use | has taken records since the strand looked last | sleeps for a moment |
+//! | all are in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
+//! | all are in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
@@ -15,8 +25,8 @@ use parking_lot::Mutex;
 use super::chunk::Chunk;
 use super::strand::Strand;
 
-/// The most chunks there are, beside one for every live strand: 128 chunks of 32 KiB are 4 MiB.
-const CHUNKS: usize = 128;
+/// The most chunks there are, beside the one that every live strand writes: 128 chunks of 32 KiB are 4 MiB.
+const SPARE: usize = 128;
 
 /// Set once and for all when checking ends: by the setting, or after a failure of ours.
 static OFF: AtomicBool = AtomicBool::new(false);
@@ -31,6 +41,20 @@ pub(crate) fn switch_off() {
     OFF.store(true, Ordering::Relaxed);
 }
 
+/// Whether checking has ended by a failure: there is no verdict.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Ends recording by a failure; whether it is the first.
+pub(crate) fn fail() -> bool {
+    switch_off();
+    !FAILED.swap(true, Ordering::Relaxed)
+}
+
+/// Whether recording has ended by a failure.
+pub(crate) fn has_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
+
 struct Empty(NonNull<Chunk>);
 
 // SAFETY: an empty chunk belongs to whoever has it.
@@ -38,10 +62,32 @@ unsafe impl Send for Empty {}
 
 static EMPTY: OnceCell<(Sender<Empty>, Receiver<Empty>)> = OnceCell::new();
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+/// How many strands write a chunk.
+static WRITERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many chunks there may be.
+fn cap() -> usize {
+    SPARE + WRITERS.load(Ordering::Relaxed)
+}
+
+/// How many records the merge has taken, and whether it cannot go on. The collector alone writes them.
+static MERGED: AtomicU64 = AtomicU64::new(0);
+static IS_STALLED: AtomicBool = AtomicBool::new(false);
+
+/// The merge has taken so many more records.
+pub(crate) fn note_merged(records: u32) {
+    let merged = MERGED.load(Ordering::Relaxed);
+    MERGED.store(merged + u64::from(records), Ordering::Relaxed);
+}
+
+/// Whether the merge has not been able to go on for long, though there are records.
+pub(crate) fn note_stalled(is_stalled: bool) {
+    IS_STALLED.store(is_stalled, Ordering::Relaxed);
+}
 
 /// Makes the pool of chunks. Before this, every strand allocates.
 pub(crate) fn prepare() {
-    EMPTY.get_or_init(|| crossbeam_channel::bounded(CHUNKS));
+    EMPTY.get_or_init(|| crossbeam_channel::bounded(SPARE));
 }
 
 fn reuse() -> Option<NonNull<Chunk>> {
@@ -49,37 +95,66 @@ fn reuse() -> Option<NonNull<Chunk>> {
 }
 
 fn allocate() -> Option<NonNull<Chunk>> {
+    let chunk = Chunk::allocate()?;
     ALLOCATED.fetch_add(1, Ordering::Relaxed);
-    Chunk::allocate()
+    Some(chunk)
 }
 
 /// A chunk for a strand that has none: never waits, so that a new strand costs no more than its memory.
 pub(super) fn first_chunk() -> Option<NonNull<Chunk>> {
+    let chunk = chunk_at_once()?;
+    WRITERS.fetch_add(1, Ordering::Relaxed);
+    Some(chunk)
+}
+
+/// A chunk for a strand that cannot wait.
+pub(super) fn chunk_at_once() -> Option<NonNull<Chunk>> {
     reuse().or_else(allocate)
 }
 
 /// A chunk for a strand that has filled its own. Waits while all are in use, which slows the program down to what the collector can
 /// take; nothing once recording has ended.
 pub(super) fn chunk() -> Option<NonNull<Chunk>> {
-    loop {
+    let mut merged = MERGED.load(Ordering::Relaxed);
+    let mut since = None;
+    while !is_off() {
         if let Some(chunk) = reuse() {
             return Some(chunk);
         }
-        if ALLOCATED.load(Ordering::Relaxed) < CHUNKS {
-            return allocate();
-        }
-        if is_off() {
+        let beyond = match ALLOCATED.load(Ordering::Relaxed).checked_sub(cap()) {
+            Some(beyond) => beyond,
+            None => return allocate(),
+        };
+        if IS_STALLED.load(Ordering::Relaxed) {
+            super::give_up(
+                "a thread has stopped in the middle of an operation and did not record it, so that nothing after it can be judged",
+            );
             return None;
+        }
+        let now = Instant::now();
+        let last = std::mem::replace(&mut merged, MERGED.load(Ordering::Relaxed));
+        if last != merged {
+            since = None;
+        }
+        if now - *since.get_or_insert(now) > patience(beyond) {
+            return allocate();
         }
         std::thread::sleep(Duration::from_micros(50));
     }
+    None
+}
+
+/// For how long a strand waits though the merge does nothing: the longer the more chunks there are beyond the cap, so that memory grows with the root of
+/// the time that the collector takes for something else.
+fn patience(beyond: usize) -> Duration {
+    Duration::from_millis(2 + beyond as u64 / 4).min(Duration::from_millis(250))
 }
 
 /// Takes back a chunk that was read to its end.
 pub(crate) fn recycle(chunk: NonNull<Chunk>) {
     // SAFETY: the writer has left it, and the caller, its reader, is done with it.
     unsafe { chunk.as_ref() }.reset();
-    let kept = ALLOCATED.load(Ordering::Relaxed) <= CHUNKS
+    let kept = ALLOCATED.load(Ordering::Relaxed) <= cap()
         && EMPTY
             .get()
             .is_some_and(|(sender, _)| sender.try_send(Empty(chunk)).is_ok());
@@ -88,6 +163,12 @@ pub(crate) fn recycle(chunk: NonNull<Chunk>) {
         // SAFETY: as above.
         unsafe { Chunk::free(chunk) };
     }
+}
+
+/// Takes back the chunk of a strand that has written its last record.
+pub(crate) fn recycle_last(chunk: NonNull<Chunk>) {
+    WRITERS.fetch_sub(1, Ordering::Relaxed);
+    recycle(chunk);
 }
 
 /// Numbers that are drawn, and come back when what they stood for is gone.

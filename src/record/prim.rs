@@ -7,21 +7,42 @@ pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, fence};
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// Says that another thread must make progress first; gives the processor away after a while, for its holder may not be running.
+/// Waits for a thread that is between a few instructions: spins, then gives the processor away, because that thread may not be running.
 #[cfg(not(loom))]
-#[inline]
-pub(crate) fn relax(tries: &mut u32) {
-    *tries += 1;
-    if *tries < 64 {
-        std::hint::spin_loop();
-    } else {
+#[derive(Default)]
+pub(crate) struct Backoff {
+    tries: u32,
+    since: Option<std::time::Instant>,
+}
+
+#[cfg(not(loom))]
+impl Backoff {
+    /// After this long the thread must have been stopped: no load of the machine takes that much time from it.
+    const LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
+
+    /// Another thread must make progress first. Whether there is hope that it does.
+    pub(crate) fn relax(&mut self) -> bool {
+        self.tries += 1;
+        if self.tries < 64 {
+            std::hint::spin_loop();
+            return true;
+        }
         std::thread::yield_now();
+        let now = std::time::Instant::now();
+        now - *self.since.get_or_insert(now) < Self::LIMIT
     }
 }
 
 #[cfg(loom)]
-pub(crate) fn relax(_: &mut u32) {
-    loom::thread::yield_now();
+#[derive(Default)]
+pub(crate) struct Backoff;
+
+#[cfg(loom)]
+impl Backoff {
+    pub(crate) fn relax(&mut self) -> bool {
+        loom::thread::yield_now();
+        true
+    }
 }
 
 #[cfg(not(loom))]

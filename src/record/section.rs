@@ -70,10 +70,7 @@ impl Holder {
     #[inline(always)]
     fn closes(&self, object: &Object) -> bool {
         match self.own_strand() {
-            Some(strand) if strand.is_held(object) => {
-                strand.close();
-                true
-            }
+            Some(strand) if strand.closes(object) => true,
             _ => self.strand == 0,
         }
     }
@@ -81,8 +78,7 @@ impl Holder {
     #[inline(always)]
     pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
-            && strand.is_held(object)
-            && strand.touch(READ, site)
+            && strand.touch(READ, object, site)
         {
             return;
         }
@@ -95,8 +91,7 @@ impl Holder {
     #[inline(always)]
     pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
-            && strand.is_held(object)
-            && strand.touch(WRITE, site)
+            && strand.touch(WRITE, object, site)
         {
             return;
         }
@@ -178,7 +173,7 @@ impl<'a> Exclusive<'a> {
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
-        let taken = code::site(site);
+        let taken = pen.map_or(0, |_| code::site(site));
         if let Some(pen) = pen {
             pen.acquire(object, taken);
         }
@@ -217,7 +212,7 @@ impl<'a> Exclusive<'a> {
         Shared {
             object,
             holder: Holder::new(pen),
-            taken: code::site(site),
+            taken: pen.map_or(0, |_| code::site(site)),
         }
     }
 }
@@ -255,7 +250,7 @@ impl<'a> Shared<'a> {
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
-        let taken = code::site(site);
+        let taken = pen.map_or(0, |_| code::site(site));
         if let Some(pen) = pen {
             pen.acquire_shared(object, taken);
         }

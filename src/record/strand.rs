@@ -1,17 +1,29 @@
 //! A strand's own state: the chunk that it writes, and what of that it holds back.
+//!
+//! A signal handler may interrupt the strand anywhere, and use a tracked atomic. Whatever changes the strand's state is therefore done while the strand is
+//! *busy*, and a busy strand gives out no pen:
+//!
+//! | the strand was interrupted | what the handler does to an atomic |
+//! |---|---|
+//! | not in the recorder, or before it became busy for an operation | is recorded, before that operation |
+//! | while busy: in the middle of a record, or with an atomic's clock in hand | is done to the value and not recorded |
+//! | while untracked: in the real operation, or where the recorder waits | the same |
+//!
+//! So an operation reads the state only after it became busy, and finds less room than there was when it asked for its pen:
+//! [`append`](Strand::append) makes sure that there is some.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use super::chunk::{BEGINS, Chunk, ENDED, LIMIT, Record, STEP, What};
+use super::chunk::{BEGINS, Chunk, ENDED, FULL, LIMIT, Record, STEP, What};
 use super::object::{Identity, Number, Object};
 use super::origin::Origin;
 use super::pool::{self, Ids};
-use super::{code, stacks};
+use super::{code, stacks, untracked};
 use crate::mark::Block;
 
 /// What a strand is in the middle of. In one word, so that what is usual is one comparison, and read and written whole, because a processor waits where it
@@ -127,6 +139,8 @@ pub(crate) struct Strand {
     pub(super) len: Cell<u32>,
     /// The length at which the strand is to look up from its work. The collector may set it.
     limit: AtomicU32,
+    /// How many of its operations, one inside of the other, the strand is in the middle of; see the module.
+    busy: AtomicU32,
     /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
     /// transactions with every record. Different strands never share one. The lowest two bits are 0.
     pub(super) epoch: Cell<u64>,
@@ -180,6 +194,7 @@ impl Strand {
             chunk: Cell::new(chunk),
             len: Cell::new(0),
             limit: AtomicU32::new(LIMIT + 1),
+            busy: AtomicU32::new(0),
             epoch: Cell::new(epoch),
             state: Cell::new(State(State::UNNAMED)),
             block: Cell::new(ptr::null()),
@@ -213,6 +228,7 @@ impl Strand {
 
     /// Takes over what the settings say.
     pub(super) fn follow_settings(&self) {
+        let _busy = self.busy();
         let state = self.state.get().without(State::STACKS);
         let stacks = if stacks::are_wanted() {
             State::STACKS
@@ -226,6 +242,7 @@ impl Strand {
     /// Gives the strand its name, if it has none.
     pub(super) fn set_name(&self, name: &str) {
         let _ = self.name.set(name.into());
+        let _busy = self.busy();
         self.state.set(self.state.get().without(State::UNNAMED));
     }
 
@@ -242,10 +259,26 @@ impl Strand {
         }
     }
 
-    /// Whether there is room for an operation's records, and nobody wants the strand to look up.
+    /// Whether there is room for an operation's records, nobody wants the strand to look up, and it is not in the middle of anything.
     #[inline(always)]
     pub(super) fn is_ready(&self) -> bool {
-        self.len.get() < self.limit.load(Ordering::Relaxed)
+        self.len.get() < self.limit.load(Ordering::Relaxed) && !self.is_busy()
+    }
+
+    /// Whether the strand is in the middle of an operation: whoever asks is a signal handler.
+    #[inline(always)]
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) != 0
+    }
+
+    /// The strand is in the middle of an operation as long as this lives.
+    #[inline(always)]
+    pub(super) fn busy(&self) -> Busy<'_> {
+        let busy = self.busy.load(Ordering::Relaxed);
+        self.busy.store(busy + 1, Ordering::Relaxed);
+        // Nothing of the operation comes before: a signal handler is of the same thread, so the compiler alone must be told.
+        compiler_fence(Ordering::SeqCst);
+        Busy(self)
     }
 
     /// What was recorded so far no longer speaks for what comes.
@@ -261,18 +294,42 @@ impl Strand {
         unsafe { self.chunk.get().as_ref() }
     }
 
-    /// Writes a record; nothing hinders it. The new length.
+    /// Writes a record; nothing hinders it, and nothing is held back in the same chunk unless there is room. The chunk and its new length.
     #[inline(always)]
-    fn append(&self, record: Record, next: State) -> u32 {
-        let len = self.len.get();
-        // SAFETY: this strand is the chunk's writer, and the pen came with room.
-        unsafe { self.chunk().write(len, record) };
+    fn append(&self, record: Record, next: State) -> (&Chunk, u32) {
+        if self.len.get() == FULL {
+            self.overflow();
+        }
+        let (chunk, len) = (self.chunk(), self.len.get());
+        // SAFETY: this strand is the chunk's writer, and there is room.
+        unsafe { chunk.write(len, record) };
         self.len.set(len + STEP);
         self.state.set(next);
         if !next.in_block() {
             self.new_epoch();
         }
-        len + STEP
+        (chunk, len + STEP)
+    }
+
+    /// Goes on in another chunk in the middle of an operation: it writes more than is reserved for one, or signal handlers have written since it asked for its
+    /// pen. It has drawn tickets, so it cannot wait.
+    #[cold]
+    #[inline(never)]
+    extern "C" fn overflow(&self) {
+        let Some(chunk) = untracked(pool::chunk_at_once) else {
+            std::alloc::handle_alloc_error(Layout::new::<Chunk>());
+        };
+        // What was to be published with what comes next.
+        self.chunk().publish(self.len.get());
+        self.go_on_in(chunk);
+    }
+
+    /// Leaves a chunk in which everything is published for an empty one.
+    pub(super) fn go_on_in(&self, chunk: NonNull<Chunk>) {
+        let _busy = self.busy();
+        self.chunk().leave_for(chunk);
+        self.chunk.set(chunk);
+        self.len.set(0);
     }
 
     /// Writes a record, which nothing hinders, and publishes it.
@@ -280,23 +337,22 @@ impl Strand {
     pub(super) fn write(&self, record: Record) {
         let state = self.state.get();
         debug_assert!(state.held() == 0);
-        let chunk = self.chunk();
-        let len = self.append(record.after(state.0), state.without(State::BOUNDS));
+        let (chunk, len) = self.append(record.after(state.0), state.without(State::BOUNDS));
         // Last, because the collector frees a strand whose exit is published.
         chunk.publish(len);
     }
 
     /// Writes what comes before the begin of a block, if one begins. It is published with what comes next.
     #[inline(always)]
-    fn append_before_begin(&self, record: Record, next: State) -> u32 {
+    fn append_before_begin(&self, record: Record, next: State) -> (&Chunk, u32) {
         debug_assert!(next.held() == 0);
         self.append(record.after(next.0 & ENDED), next.without(ENDED))
     }
 
     /// Writes the definition of an object, which is outside of every block, and publishes it.
     pub(super) fn define(&self, definition: Record) {
-        let len = self.append_before_begin(definition, self.state.get());
-        self.chunk().publish(len);
+        let (chunk, len) = self.append_before_begin(definition, self.state.get());
+        chunk.publish(len);
     }
 
     /// Writes the block that the strand is in, if that is due. It is published with what comes next.
@@ -329,6 +385,10 @@ impl Strand {
 
     /// The same on top of another one that is held back, inside of a block.
     pub(super) fn hold_back_above(&self, acquire: Record) {
+        if self.len.get() == FULL {
+            self.flush();
+            return self.hold_back(acquire);
+        }
         let below = self.state.get().without(State::HELD);
         self.state.set(State(below.0 | State::BELOW));
         self.hold_back(acquire);
@@ -342,18 +402,23 @@ impl Strand {
 
     /// Whether this object's acquire is the last record, and is held back.
     #[inline(always)]
-    pub(super) fn is_held(&self, object: &Object) -> bool {
+    fn is_held(&self, object: &Object) -> bool {
         let id = object.id.number();
         // Whatever a strand has taken has its number.
         debug_assert!(id != 0);
         self.state.get().held() == id
     }
 
-    /// Remembers that the content of the lock that is held back was touched at `site`; not if that is too far away for a record.
+    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back; not if that is too far away for a record.
     #[inline(always)]
-    pub(super) fn touch(&self, how: u32, site: &'static Location<'static>) -> bool {
-        debug_assert!(self.state.get().held() != 0);
-        self.amend(self.len.get() - STEP, how, site)
+    pub(super) fn touch(
+        &self,
+        how: u32,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) -> bool {
+        let _busy = self.busy();
+        self.is_held(object) && self.amend(self.len.get() - STEP, how, site)
     }
 
     /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
@@ -363,6 +428,7 @@ impl Strand {
         object: &Object,
         site: &'static Location<'static>,
     ) -> bool {
+        let _busy = self.busy();
         self.state.get().0 & State::BELOW != 0 && {
             let at = self.len.get() - 2 * STEP;
             // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
@@ -387,10 +453,21 @@ impl Strand {
         touched.is_some()
     }
 
+    /// Records the release of a lock, if its acquire is held back.
+    #[inline(always)]
+    pub(super) fn closes(&self, object: &Object) -> bool {
+        let _busy = self.busy();
+        let is_held = self.is_held(object);
+        if is_held {
+            self.close();
+        }
+        is_held
+    }
+
     /// Makes one record of the acquire that is held back and its release, and publishes it.
     // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
     #[inline(never)]
-    pub(super) extern "C" fn close(&self) {
+    extern "C" fn close(&self) {
         let (chunk, at) = (self.chunk(), self.len.get() - STEP);
         // SAFETY: this strand is the chunk's writer, has written it, and has not published it.
         let acquire = unsafe { chunk.unpublished(at) };
@@ -403,6 +480,7 @@ impl Strand {
     /// Publishes what is held back.
     #[inline(never)]
     pub(super) extern "C" fn flush(&self) {
+        let _busy = self.busy();
         self.publish(self.chunk(), self.len.get());
     }
 
@@ -419,6 +497,7 @@ impl Strand {
     /// The outermost block begins, and everything is published.
     #[inline(always)]
     pub(super) fn begin(&self, block: &'static Block) {
+        let _busy = self.busy();
         let State(state) = self.state.get();
         self.state.set(State(state | State::BLOCK | BEGINS));
         self.new_epoch();
@@ -432,11 +511,13 @@ impl Strand {
     /// A block begins, where the strand is in one.
     #[inline(always)]
     pub(super) fn begin_inner(&self) {
+        let _busy = self.busy();
         self.state.set(State(self.state.get().0 + State::BLOCK));
     }
 
     /// A block ends in which the strand is in another one; or one that nobody saw begin.
     pub(super) fn end_inner(&self) {
+        let _busy = self.busy();
         let state = self.state.get();
         if state.in_block() {
             self.state.set(State(state.0 - State::BLOCK));
@@ -448,6 +529,8 @@ impl Strand {
     pub(super) fn ends_plainly(&self) -> bool {
         let is_plain = self.state.get() == State::INSIDE && !std::thread::panicking();
         if is_plain {
+            // A signal handler has left this state as it was.
+            let _busy = self.busy();
             self.state.set(State::AFTERWARDS);
             self.new_epoch();
             self.chunk().publish_end(self.len.get());
@@ -457,6 +540,7 @@ impl Strand {
 
     /// The outermost block ends; everything is published.
     pub(super) fn end(&self) {
+        let _busy = self.busy();
         let state = self.state.get();
         debug_assert!(state.depth() == 1 && state.held() == 0);
         let ended = if state.is_at_begin() {
@@ -501,5 +585,17 @@ impl Strand {
     /// The object numbers that the strand drew and did not use. For when it is gone.
     pub(crate) fn leftover_ids(&self) -> impl Iterator<Item = u32> {
         std::iter::from_fn(|| self.ids.pop())
+    }
+}
+
+/// A strand is in the middle of an operation; see [`Strand::busy`].
+pub(super) struct Busy<'a>(&'a Strand);
+
+impl Drop for Busy<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        let busy = self.0.busy.load(Ordering::Relaxed);
+        self.0.busy.store(busy - 1, Ordering::Relaxed);
     }
 }
