@@ -37,7 +37,7 @@ extern "C" fn far(address: usize) -> u32 {
         let index = hash.wrapping_add(step) % FAR_AWAY.len();
         let found =
             FAR_AWAY[index].compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
-        if matches!(found, Ok(_)) || found == Err(address) {
+        if found.is_ok() || found == Err(address) {
             return FAR | index as u32;
         }
     }
