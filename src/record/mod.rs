@@ -127,6 +127,7 @@ fn slow_pen() -> Option<Pen> {
             CURRENT.set(&UNTRACKED.0);
             return None;
         };
+        let _busy = strand.busy();
         strand.go_on_in(chunk);
     }
     Some(Pen(strand))
@@ -303,7 +304,7 @@ impl Pen {
     /// Publishes what is held back, and writes the block and the stack where these are due before a record.
     #[inline(never)]
     extern "C" fn prepare(self, what: What) {
-        self.flush_held();
+        self.flush_held_amid();
         self.0.write_news();
         let wants_stack = self.0.state.get().wants_stacks() && what.is_access();
         if wants_stack
@@ -362,7 +363,7 @@ impl Pen {
             Ok(()) => {
                 let type_name = object.type_name.map_or(0, code::type_name);
                 let define = Record::new(What::Define, id, type_name, object.created_code());
-                self.flush_held();
+                self.flush_held_amid();
                 self.0.define(define.with(object.kind() as u32));
                 id
             }
@@ -428,7 +429,7 @@ impl Pen {
             // What happens in the section is recorded where it happens.
             return self.0.write(acquire);
         }
-        self.flush_held();
+        self.flush_held_amid();
         self.0.write_news();
         self.0.hold_back(acquire);
     }
@@ -551,8 +552,8 @@ impl Pen {
         value: Option<impl FnOnce() -> i128>,
         operate: impl FnOnce() -> (R, Attempt),
     ) -> R {
-        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
+        let _busy = self.0.busy();
         let Some(turn) = self.enter(object) else {
             return operate().0;
         };
@@ -561,7 +562,7 @@ impl Pen {
             Attempt::Did(what) => what,
             Attempt::Failed => {
                 // Before the read: it belongs to the next try.
-                self.restart();
+                self.boundary_amid(What::Restart, 0);
                 What::Read
             }
             Attempt::Nothing => return result,
@@ -653,8 +654,8 @@ impl Pen {
         site: &'static Location<'static>,
         moment: Moment,
     ) -> bool {
-        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
+        let _busy = self.0.busy();
         let Some(turn) = self.enter(object) else {
             return true;
         };
@@ -673,7 +674,6 @@ impl Pen {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
-        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
         if let Some(seen) = self.0.seen(id.number()).get()
             && (seen.object, seen.epoch) == (id, self.epoch())
@@ -694,8 +694,8 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, What, i128),
     ) -> R {
-        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
+        let _busy = self.0.busy();
         let turn = self.enter(object);
         let (result, what, value) = operate();
         let Some(turn) = turn else {
@@ -710,8 +710,8 @@ impl Pen {
 
     /// Properties know the object from here on, and the value that it has, which is returned.
     pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
-        let _busy = self.0.busy();
         let id = self.identify_atomic(object);
+        let _busy = self.0.busy();
         let turn = self.enter(object);
         let value = value();
         if let Some(turn) = turn {
@@ -727,13 +727,13 @@ impl Pen {
         // In the turn, so that it agrees with the variable's own order.
         let order = draw_watched();
         drop(turn);
-        self.push(What::Watched, 0, order, 0);
+        self.push_amid(What::Watched, 0, order, 0);
         if let Ok(value) = i64::try_from(value) {
             let high = (value as u64 >> 32) as u32;
-            self.push(What::Value, value as u32, high, 0);
+            self.push_amid(What::Value, value as u32, high, 0);
         }
-        self.push(what, id.number(), ticket, site);
-        self.push(What::Written, 0, 0, 0);
+        self.push_amid(what, id.number(), ticket, site);
+        self.push_amid(What::Written, 0, 0, 0);
         self.0.seen(id.number()).set(Some(Seen {
             object: id,
             what,
@@ -804,17 +804,30 @@ impl Pen {
     }
 
     fn boundary(self, what: What, site: u32) {
+        let _busy = self.0.busy();
+        self.boundary_amid(what, site);
+    }
+
+    /// The same in the middle of an operation: the strand is busy.
+    fn boundary_amid(self, what: What, site: u32) {
         let state = self.0.state.get();
         if state.in_block() && !state.is_at_begin() {
-            self.push(what, 0, 0, site);
+            self.push_amid(what, 0, 0, site);
             self.0.new_epoch();
         }
-        self.flush_held();
+        self.flush_held_amid();
     }
 
     /// Publishes an acquire that is held back: the strand is about to wait.
     #[inline]
     pub(crate) fn flush_held(self) {
+        let _busy = self.0.busy();
+        self.flush_held_amid();
+    }
+
+    /// The same in the middle of an operation: the strand is busy.
+    #[inline(always)]
+    fn flush_held_amid(self) {
         if self.0.state.get().held() != 0 {
             self.0.flush();
         }

@@ -9,15 +9,16 @@
 //! | while busy: in the middle of a record, or with an atomic's clock in hand | is done to the value and not recorded |
 //! | while untracked: in the real operation, or where the recorder waits | the same |
 //!
-//! So an operation reads the state only after it became busy, and finds less room than there was when it asked for its pen:
-//! [`append`](Strand::append) makes sure that there is some.
+//! So an operation reads the state only after it became busy, and may find less room than there was when it asked for its pen:
+//! [`append`](Strand::append) makes sure that there is some. The functions of [`Pen`](super::Pen) make the strand busy, once; those here do so where
+//! they say it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use super::chunk::{BEGINS, Chunk, ENDED, FULL, LIMIT, Record, STEP, What};
 use super::object::{Identity, Number, Object};
@@ -139,8 +140,8 @@ pub(crate) struct Strand {
     pub(super) len: Cell<u32>,
     /// The length at which the strand is to look up from its work. The collector may set it.
     limit: AtomicU32,
-    /// How many of its operations, one inside of the other, the strand is in the middle of; see the module.
-    busy: AtomicU32,
+    /// Whether the strand is in the middle of an operation; see the module.
+    busy: AtomicBool,
     /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
     /// transactions with every record. Different strands never share one. The lowest two bits are 0.
     pub(super) epoch: Cell<u64>,
@@ -194,7 +195,7 @@ impl Strand {
             chunk: Cell::new(chunk),
             len: Cell::new(0),
             limit: AtomicU32::new(LIMIT + 1),
-            busy: AtomicU32::new(0),
+            busy: AtomicBool::new(false),
             epoch: Cell::new(epoch),
             state: Cell::new(State(State::UNNAMED)),
             block: Cell::new(ptr::null()),
@@ -226,7 +227,7 @@ impl Strand {
         Some(memory)
     }
 
-    /// Takes over what the settings say.
+    /// Takes over what the settings say. Busy while it does.
     pub(super) fn follow_settings(&self) {
         let _busy = self.busy();
         let state = self.state.get().without(State::STACKS);
@@ -239,7 +240,7 @@ impl Strand {
         self.thorough.set(super::is_thorough());
     }
 
-    /// Gives the strand its name, if it has none.
+    /// Gives the strand its name, if it has none. Busy while it does.
     pub(super) fn set_name(&self, name: &str) {
         let _ = self.name.set(name.into());
         let _busy = self.busy();
@@ -268,14 +269,14 @@ impl Strand {
     /// Whether the strand is in the middle of an operation: whoever asks is a signal handler.
     #[inline(always)]
     pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed) != 0
+        self.busy.load(Ordering::Relaxed)
     }
 
-    /// The strand is in the middle of an operation as long as this lives.
+    /// The strand is in the middle of an operation as long as this lives. It was not before.
     #[inline(always)]
     pub(super) fn busy(&self) -> Busy<'_> {
-        let busy = self.busy.load(Ordering::Relaxed);
-        self.busy.store(busy + 1, Ordering::Relaxed);
+        debug_assert!(!self.is_busy());
+        self.busy.store(true, Ordering::Relaxed);
         // Nothing of the operation comes before: a signal handler is of the same thread, so the compiler alone must be told.
         compiler_fence(Ordering::SeqCst);
         Busy(self)
@@ -326,7 +327,7 @@ impl Strand {
 
     /// Leaves a chunk in which everything is published for an empty one.
     pub(super) fn go_on_in(&self, chunk: NonNull<Chunk>) {
-        let _busy = self.busy();
+        debug_assert!(self.is_busy());
         self.chunk().leave_for(chunk);
         self.chunk.set(chunk);
         self.len.set(0);
@@ -409,7 +410,8 @@ impl Strand {
         self.state.get().held() == id
     }
 
-    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back; not if that is too far away for a record.
+    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back; not if that is too far away for a record. Busy while it
+    /// does.
     #[inline(always)]
     pub(super) fn touch(
         &self,
@@ -421,7 +423,7 @@ impl Strand {
         self.is_held(object) && self.amend(self.len.get() - STEP, how, site)
     }
 
-    /// Remembers that the content of the lock was touched, if it is the one before the last that is held back.
+    /// Remembers that the content of the lock was touched, if it is the one before the last that is held back. Busy while it does.
     pub(super) fn touch_below(
         &self,
         how: u32,
@@ -453,18 +455,19 @@ impl Strand {
         touched.is_some()
     }
 
-    /// Records the release of a lock, if its acquire is held back.
+    /// Records the release of a lock, if its acquire is held back. Busy while it does.
     #[inline(always)]
     pub(super) fn closes(&self, object: &Object) -> bool {
-        let _busy = self.busy();
+        let busy = self.busy();
         let is_held = self.is_held(object);
         if is_held {
+            std::mem::forget(busy);
             self.close();
         }
         is_held
     }
 
-    /// Makes one record of the acquire that is held back and its release, and publishes it.
+    /// Makes one record of the acquire that is held back and its release, and publishes it. The strand is no longer busy then.
     // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
     #[inline(never)]
     extern "C" fn close(&self) {
@@ -474,13 +477,14 @@ impl Strand {
         // SAFETY: as above.
         unsafe { chunk.write(at, acquire.section()) };
         self.publish(chunk, at + STEP);
+        drop(Busy(self));
         chunk.fetch_ahead(at);
     }
 
     /// Publishes what is held back.
     #[inline(never)]
     pub(super) extern "C" fn flush(&self) {
-        let _busy = self.busy();
+        debug_assert!(self.is_busy());
         self.publish(self.chunk(), self.len.get());
     }
 
@@ -495,27 +499,31 @@ impl Strand {
     }
 
     /// The outermost block begins, and everything is published.
+    ///
+    /// Not busy: a signal handler that comes before the state is set has done something outside of blocks, after which an end is said once more than
+    /// it was, and nobody minds.
     #[inline(always)]
     pub(super) fn begin(&self, block: &'static Block) {
-        let _busy = self.busy();
         let State(state) = self.state.get();
-        self.state.set(State(state | State::BLOCK | BEGINS));
+        let mut begun = state | State::BLOCK | BEGINS;
         self.new_epoch();
         // Most often it is the same again.
         if !ptr::eq(self.block.get(), block) {
             self.block.set(block);
-            self.state.set(State(self.state.get().0 | State::NEWS));
+            begun |= State::NEWS;
         }
+        compiler_fence(Ordering::SeqCst);
+        self.state.set(State(begun));
     }
 
-    /// A block begins, where the strand is in one.
+    /// A block begins, where the strand is in one. Busy while it does.
     #[inline(always)]
     pub(super) fn begin_inner(&self) {
         let _busy = self.busy();
         self.state.set(State(self.state.get().0 + State::BLOCK));
     }
 
-    /// A block ends in which the strand is in another one; or one that nobody saw begin.
+    /// A block ends in which the strand is in another one; or one that nobody saw begin. Busy while it does.
     pub(super) fn end_inner(&self) {
         let _busy = self.busy();
         let state = self.state.get();
@@ -538,7 +546,7 @@ impl Strand {
         is_plain
     }
 
-    /// The outermost block ends; everything is published.
+    /// The outermost block ends; everything is published. Busy while it does.
     pub(super) fn end(&self) {
         let _busy = self.busy();
         let state = self.state.get();
@@ -595,7 +603,6 @@ impl Drop for Busy<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        let busy = self.0.busy.load(Ordering::Relaxed);
-        self.0.busy.store(busy - 1, Ordering::Relaxed);
+        self.0.busy.store(false, Ordering::Relaxed);
     }
 }
