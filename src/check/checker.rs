@@ -119,6 +119,16 @@ impl Checker {
         }
     }
 
+    /// Whether events of these are held back.
+    #[cfg(feature = "check")]
+    pub(crate) fn holds(&self, whose: Whose) -> bool {
+        self.front.retries.as_ref().is_some_and(|it| match whose {
+            Whose::Object(object) => it.holds_object(object),
+            Whose::Strand(strand) => it.holds_strand(strand),
+            Whose::Group(group) => it.holds_group(group),
+        })
+    }
+
     /// The position at which the strand's open block began, or was split last by a recorded wait.
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
         let since = self.front.since.get(strand.0 as usize).copied();
@@ -251,6 +261,15 @@ impl Checker {
             }
         }
     }
+}
+
+/// Whose events may be held back: as long as they are, the number must not be given to another, whose events would have to wait for them.
+#[cfg(feature = "check")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose {
+    Object(crate::trace::ObjectId),
+    Strand(StrandId),
+    Group(u32),
 }
 
 impl Front {

@@ -36,7 +36,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::at;
 use super::vector_clock::NumberHash;
-use crate::trace::{Event, Op, SiteId, StrandId};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 
 /// So many events wait at most.
 const LIMIT: usize = 1 << 20;
@@ -505,6 +505,30 @@ impl<T: Copy> Retries<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Whether events on the object are held back: then its number must not be given to another.
+    pub fn holds_object(&self, object: ObjectId) -> bool {
+        let touched = self.touched.get(object.0 as usize);
+        touched.is_some_and(|&id| self.has_queue(id))
+    }
+
+    /// Whether events of the strand are held back: then its number must not be given to another.
+    pub fn holds_strand(&self, strand: StrandId) -> bool {
+        let strand = self.strands.get(strand.0 as usize);
+        strand.is_some_and(|it| self.has_queue(it.touched))
+    }
+
+    /// Whether events of the group are held back.
+    pub fn holds_group(&self, group: u32) -> bool {
+        self.queue_of(group).is_some_and(|index| {
+            let mut items = self.queues[index].items.iter();
+            items.any(|item| self.group(item.event.strand) == group)
+        })
+    }
+
+    fn has_queue(&self, id: u32) -> bool {
+        self.queues.iter().any(|queue| queue.id == id)
     }
 
     /// Takes the next event, and gives out what is decided.

@@ -252,7 +252,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
-    let incomplete = super::settle().err();
+    let incomplete = super::settle_family(family).err();
     drop(regroup);
     let News {
         mut reports,
