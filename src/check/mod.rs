@@ -19,7 +19,7 @@ pub use aerodrome::Aerodrome;
 pub use aerodrome_basic::AerodromeBasic;
 pub use checker::Checker;
 #[cfg(feature = "check")]
-pub(crate) use checker::{Whose, signature};
+pub(crate) use checker::Whose;
 pub use exact::Exact;
 pub use kind::{EngineKind, UnknownEngine};
 pub use retries::Retries;

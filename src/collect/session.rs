@@ -11,7 +11,7 @@ use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
 use super::properties::Properties;
-use crate::check::{Checker, Violation, Whose, signature};
+use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
@@ -245,7 +245,7 @@ impl Session {
         Involved {
             strands,
             objects,
-            signature: signature(violation, &self.live),
+            signature: self.checker.signature(violation, &self.live),
         }
     }
 

@@ -192,18 +192,18 @@ impl Channel {
         Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
     }
 
-    /// Puts a message into the channel and updates its state, as one. `send` must not wait.
+    /// Puts a message into the channel and updates its state, as one; where the channel refuses it, that counts as `refused`. `send` must not wait.
     fn put<T, E>(
         &self,
         pen: Pen,
         site: &'static Location<'static>,
         parcel: &mut Parcel<T>,
+        refused: Effect,
         send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         pen.attempt(self, site, || match untracked(|| send(parcel)) {
             Ok(()) => (Ok(()), Effect::Did(What::UpdateChannel)),
-            Err(error) if pen.in_block() => (Err(error), Effect::Did(What::Read)),
-            Err(error) => (Err(error), Effect::Nothing),
+            Err(error) => (Err(error), refused),
         })
     }
 
@@ -218,7 +218,11 @@ impl Channel {
     ) -> Result<(), E> {
         let number = pen.message();
         let receipt = parcel.stamp(number, place);
-        if let Err(error) = self.put(pen, site, parcel, send) {
+        let refused = match pen.in_block() {
+            true => Effect::Did(What::Read),
+            false => Effect::Nothing,
+        };
+        if let Err(error) = self.put(pen, site, parcel, refused, send) {
             parcel.unstamp(pen);
             pen.pause(site);
             return Err(error);
@@ -243,7 +247,7 @@ impl Channel {
     ) -> Result<(), SendTimeoutError<()>> {
         let number = pen.message();
         let receipt = parcel.stamp(number, place);
-        let sent = self.put(pen, site, parcel, try_send);
+        let sent = self.put(pen, site, parcel, Effect::Nothing, try_send);
         if let Err(TrySendError::Full(())) = sent {
             pen.atomic(self, site, || ((), What::UpdateChannel));
         }
