@@ -474,6 +474,39 @@ fn a_worker_that_outlives_the_transaction_takes_its_locks_along() {
 }
 
 #[test]
+fn a_worker_keeps_no_lock_whose_guard_has_moved() {
+    let lock = |strand, op| event(strand, op, BARE);
+    let trace = [
+        begin(0),
+        fork(0, 5),
+        lock(5, Op::Acquire),
+        lock(1, Op::Release),
+        end(0),
+        write(5, X),
+    ];
+    assert_eq!(
+        lowered(&trace),
+        [
+            begin(0),
+            lock(0, Op::Acquire),
+            lock(1, Op::Release),
+            fork(0, 5),
+            end(0),
+            write(5, X)
+        ]
+    );
+    let left_behind = [
+        begin(0),
+        fork(0, 5),
+        lock(5, Op::Acquire),
+        event(5, Op::Exit, 0),
+        end(0),
+        lock(1, Op::Release),
+    ];
+    assert!(!lowered(&left_behind).contains(&lock(5, Op::Acquire)));
+}
+
+#[test]
 fn a_worker_that_waits_splits_the_transaction() {
     let trace = [
         begin(0),
@@ -598,6 +631,7 @@ const RECORDED: Mix = Mix {
     events: 60,
     extended: true,
     recorded: true,
+    guards_move: false,
 };
 
 /// No engine sees it.
@@ -622,7 +656,7 @@ fn what_is_lowered_is_well_formed() {
             !lowered.iter().any(|event| is_decided_before(event.op)),
             || "not plain".into(),
         )?;
-        let possible = well_formed(&lowered);
+        let possible = well_formed(&lowered, false);
         check(possible == lowered, || {
             format!("{lowered:?} has more than {possible:?}")
         })

@@ -389,19 +389,38 @@ impl Aerodrome {
     }
 
     /// An event that others come after.
-    fn leave(&mut self, event: Event) {
+    fn leave(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let stored = self.store(slot, event.target);
-        let sync = self.sync(event);
         match event.op {
-            Op::Send => sync.send = Group::of(stored),
-            Op::Signal => sync.signals.add(stored),
-            Op::ReleaseShared => sync.shared.add(stored),
+            Op::Send => self.sync(event).send = Group::of(self.store(slot, event.target)),
+            Op::Signal => {
+                let stored = self.store(slot, event.target);
+                self.sync(event).signals.add(stored);
+            }
+            Op::ReleaseShared => {
+                let stored = self.store(slot, event.target);
+                self.sync(event).shared.add(stored);
+            }
             _ => {
-                sync.exclusive = Group::of(stored);
-                sync.shared = Group::default();
+                // After the acquire: the guard may have been moved.
+                let mut exclusive = std::mem::take(&mut self.sync(event).exclusive);
+                let found = self.after(&mut exclusive, slot, position);
+                self.exclude(exclusive, slot, event);
+                return found;
             }
         }
+        None
+    }
+
+    /// The strand has acquired or released a lock for itself alone; `last` is who did so before.
+    fn exclude(&mut self, last: Group, slot: u32, event: Event) {
+        let clock = &self.strands[slot as usize].clock;
+        let is_unchanged = matches!(&last.single[..], [it] if Arc::ptr_eq(&it.clock, clock));
+        let exclusive = match is_unchanged && last.folded.is_none() {
+            true => last,
+            false => Group::of(self.store(slot, event.target)),
+        };
+        self.sync(event).exclusive = exclusive;
     }
 
     /// An event that comes after others.
@@ -415,7 +434,8 @@ impl Aerodrome {
             _ => {
                 let exclusive = self.after(&mut sync.exclusive, slot, position);
                 let shared = self.after(&mut sync.shared, slot, position);
-                exclusive.or(shared)
+                self.exclude(sync.exclusive, slot, event);
+                return exclusive.or(shared);
             }
         };
         *self.sync(event) = sync;
@@ -480,7 +500,7 @@ impl Engine for Aerodrome {
                 return self.arrive(event, position);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
-                self.leave(event)
+                return self.leave(event, position);
             }
             Op::Recv => {
                 let found = self.arrive(event, position);

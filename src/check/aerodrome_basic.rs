@@ -60,6 +60,8 @@ enum Class {
     Read,
     Write,
     Update(Update),
+    /// Of a lock, for oneself alone.
+    Acquire,
     Release,
     ReleaseShared,
     Signal,
@@ -73,6 +75,7 @@ impl Class {
             Op::Read => Class::Read,
             Op::Write | Op::ReadWrite => Class::Write,
             Op::Update(kind) => Class::Update(kind),
+            Op::Acquire | Op::Upgrade => Class::Acquire,
             Op::Release | Op::Downgrade => Class::Release,
             Op::ReleaseShared => Class::ReleaseShared,
             Op::Signal => Class::Signal,
@@ -94,6 +97,8 @@ impl Class {
             },
             Op::Acquire | Op::Upgrade => matches!(self, Class::Release | Class::ReleaseShared),
             Op::AcquireShared => self == Class::Release,
+            // Guards may be moved.
+            Op::Release | Op::Downgrade => self == Class::Acquire,
             Op::Await => self == Class::Signal,
             Op::Recv => self == Class::Send,
             _ => false,
@@ -102,7 +107,10 @@ impl Class {
 
     /// One clock for all strands: the next of its kind comes after it, whoever does it.
     fn is_single(self) -> bool {
-        matches!(self, Class::Write | Class::Release | Class::Send)
+        matches!(
+            self,
+            Class::Write | Class::Acquire | Class::Release | Class::Send
+        )
     }
 }
 

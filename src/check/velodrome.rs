@@ -72,6 +72,7 @@ struct Variable {
 /// What a lock, a signalled object and a message keep.
 #[derive(Clone, Debug, Default)]
 struct Sync {
+    /// The last exclusive acquire, release or downgrade.
     exclusive: Option<Mark>,
     shared: Vec<Mark>,
     signals: Vec<Mark>,
@@ -211,21 +212,28 @@ impl Velodrome {
     }
 
     /// An event that others come after.
-    fn leave(&mut self, event: Event, position: u64) {
-        let (Some(mark), _) = self.happen(event, position, &[]) else {
-            return;
+    fn leave(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let before = match event.op {
+            // After the acquire: the guard may have been moved.
+            Op::Release | Op::Downgrade => self.sync(event).exclusive.clone(),
+            _ => None,
+        };
+        let (mark, found) = self.happen(event, position, before.as_slice());
+        let Some(mark) = mark else {
+            if before.is_some() {
+                self.sync(event).exclusive = None;
+            }
+            return found;
         };
         let mut sync = std::mem::take(self.sync(event));
         match event.op {
             Op::Send => sync.send = Some(mark),
             Op::Signal => self.graph.join(&mut sync.signals, mark),
             Op::ReleaseShared => self.graph.join(&mut sync.shared, mark),
-            _ => {
-                sync.exclusive = Some(mark);
-                sync.shared.clear();
-            }
+            _ => sync.exclusive = Some(mark),
         }
         *self.sync(event) = sync;
+        found
     }
 
     /// An event that comes after others.
@@ -237,7 +245,13 @@ impl Velodrome {
             Op::AcquireShared => sync.exclusive.iter().cloned().collect(),
             _ => sync.exclusive.iter().chain(&sync.shared).cloned().collect(),
         };
-        self.happen(event, position, &before).1
+        let (mark, found) = self.happen(event, position, &before);
+        if matches!(event.op, Op::Acquire | Op::Upgrade) {
+            let sync = self.sync(event);
+            sync.exclusive = mark;
+            sync.shared.clear();
+        }
+        found
     }
 
     fn retire(&mut self, object: u32) {
@@ -265,7 +279,7 @@ impl Engine for Velodrome {
                 return self.arrive(event, position);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
-                self.leave(event, position)
+                return self.leave(event, position);
             }
             Op::Recv => {
                 let found = self.arrive(event, position);

@@ -47,8 +47,10 @@
 //! reached one of them would reach `m` by the edge between them. So nothing is lost even where a group loses all of
 //! its members.
 //!
-//! A lock keeps its last exclusive release (or downgrade) and the shared releases since; older ones are implied through the acquire that came
-//! between. A signalled object keeps each strand's last signal, a message its send.
+//! A lock keeps its last exclusive acquire, release or downgrade, and the shared releases since;
+//! older ones are implied through the acquire that came between. A release by another strand than
+//! the one that acquired (the guard was moved) comes after the acquire. A signalled object keeps
+//! each strand's last signal, a message its send.
 //!
 //! # Bounds
 //!
@@ -107,7 +109,7 @@ impl Variable {
     }
 }
 
-/// A lock: the last exclusive release, and the shared ones since.
+/// A lock: the last exclusive acquire or release, and the shared releases since.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lock {
     exclusive: Mark,
@@ -263,11 +265,14 @@ impl Exact {
     #[inline]
     fn acquire(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
-        let lock = self.locks.get_mut(event.target)?;
-        if self.graph.is_settled(lock.exclusive, slot) && lock.shared.is_empty() {
-            return None;
+        let lock = self.locks.entry(event.target);
+        if !self.graph.is_settled(lock.exclusive, slot) || !lock.shared.is_empty() {
+            return self.acquire_slowly(slot, tag, event, position);
         }
-        self.acquire_slowly(slot, tag, event, position)
+        if tag != Tag::AcquireShared {
+            lock.exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
+        }
+        None
     }
 
     /// A strand takes a lock that others have given back.
@@ -285,27 +290,47 @@ impl Exact {
             self.graph.edge(lock.exclusive, slot, &mut step);
         }
         if tag != Tag::AcquireShared {
-            self.lists
-                .edges(&mut lock.shared, slot, &mut step, &mut self.graph);
+            let Lock { exclusive, shared } = lock;
+            self.lists.edges(shared, slot, &mut step, &mut self.graph);
+            self.lists.discard(std::mem::take(shared));
+            *exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
         }
         step.found
     }
 
     /// A strand gives a lock back, or its right to exclude others.
     #[inline]
-    fn release(&mut self, tag: Tag, event: &Event, position: u64) {
+    fn release(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
         let lock = self.locks.entry(event.target);
-        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
         if tag == Tag::ReleaseShared {
+            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
             lock.shared = self.lists.join(lock.shared, tag, mark, &self.graph);
-            return;
+            return None;
         }
-        lock.exclusive = mark;
-        if !lock.shared.is_empty() {
-            self.lists.discard(lock.shared);
-            lock.shared = Mark::EMPTY;
+        let acquire = lock.exclusive;
+        lock.exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
+        if acquire.slot() != slot && !acquire.is_empty() {
+            return self.release_moved(acquire, slot, tag, event, position);
         }
+        None
+    }
+
+    /// A strand gives back a lock that another one took: the guard was moved.
+    #[cold]
+    fn release_moved(
+        &mut self,
+        acquire: Mark,
+        slot: u32,
+        tag: Tag,
+        event: &Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let mut step = Step::new(*event, position, tag);
+        self.graph.edge(acquire, slot, &mut step);
+        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+        self.locks.entry(event.target).exclusive = mark;
+        step.found
     }
 
     /// Forgets the transactions that no object keeps an access of.
@@ -362,10 +387,7 @@ impl Exact {
                 None
             }
             Op::Acquire => self.acquire(Tag::Acquire, event, position),
-            Op::Release => {
-                self.release(Tag::Release, event, position);
-                None
-            }
+            Op::Release => self.release(Tag::Release, event, position),
             _ => self.take_rarer(event, position),
         }
     }
@@ -377,8 +399,8 @@ impl Exact {
             Op::Update(kind) => return self.access(Tag::of_update(kind), event, position),
             Op::AcquireShared => return self.acquire(Tag::AcquireShared, event, position),
             Op::Upgrade => return self.acquire(Tag::Upgrade, event, position),
-            Op::ReleaseShared => self.release(Tag::ReleaseShared, event, position),
-            Op::Downgrade => self.release(Tag::Downgrade, event, position),
+            Op::ReleaseShared => return self.release(Tag::ReleaseShared, event, position),
+            Op::Downgrade => return self.release(Tag::Downgrade, event, position),
             Op::Fork => {
                 let slot = self.graph.slot(event, position);
                 self.graph.fork(slot, event, position);
