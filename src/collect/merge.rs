@@ -811,15 +811,15 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Block | Unwind | Split | Restart | Value | Written | Fork | Detach | Exit | Family
-            | GuardRead | GuardWrite | Stack => true,
+            Block | Unwind | Split | Restart | Pause | Value | Written | Fork | Detach | Exit
+            | Family | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target() as usize)
                 .is_none_or(|life| life.exited),
             Watched => self.watched == record.ticket(),
             Define | Send => self.place(record.target()).all == UNDEFINED,
-            Name => self.place(record.target()).all != UNDEFINED,
+            Name | Busy => self.place(record.target()).all != UNDEFINED,
             _ => awaits(&self.places, record),
         }
     }
@@ -848,6 +848,9 @@ impl Merge {
             }
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
+            Pause => event(Op::Pause, site),
+            Busy => event(Op::Busy, site),
+            Vain => event(Op::Vain(vain(record.more())), site),
             Value => sink.event(Event {
                 strand,
                 target,
@@ -987,6 +990,12 @@ fn kind(code: u8) -> ObjectKind {
     [Variable, Lock, BareLock, Channel, Message, Signal][code as usize]
 }
 
+/// The kind that a vain update carries as its number.
+fn vain(code: u32) -> Update {
+    use Update::*;
+    [Add, And, Or, Xor, Max, Min, Swap][code as usize]
+}
+
 /// The events that a plain record stands for, each with whether it has the record's second site.
 const fn steps(what: What) -> &'static [(Op, bool)] {
     use Op::*;
@@ -1015,13 +1024,18 @@ const fn steps(what: What) -> &'static [(Op, bool)] {
         What::Write => &[(Write, false)],
         What::ReadWrite => &[(ReadWrite, false)],
         What::UpdateAdd => &[(Update(self::Update::Add), false)],
-        What::UpdateSub => &[(Update(self::Update::Add), false)],
         What::UpdateAnd => &[(Update(self::Update::And), false)],
         What::UpdateOr => &[(Update(self::Update::Or), false)],
         What::UpdateXor => &[(Update(self::Update::Xor), false)],
         What::UpdateMax => &[(Update(self::Update::Max), false)],
         What::UpdateMin => &[(Update(self::Update::Min), false)],
-        What::UpdateSend => &[(Update(self::Update::Channel), false)],
+        What::UpdateChannel => &[(Update(self::Update::Channel), false)],
+        What::UpdateInit => &[(Update(self::Update::Init), false)],
+        What::Found => &[(Vain(self::Update::Init), false)],
+        What::CompareExchange => &[(CompareExchange, false)],
+        What::CompareExchangeFailed => &[(CompareExchangeFailed, false)],
+        // Its kind is in the record.
+        What::Vain => &[(Read, false)],
         What::Signal => &[(Signal, false)],
         What::Await => &[(Await, false)],
         What::Born => &[(Born, false)],

@@ -77,7 +77,7 @@ pub enum Update {
     Swap,
     /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain `try_recv` see.
     Channel,
-    /// A cell that is set once was initialised, or was found to be by whoever would have done it.
+    /// A cell that is set once was initialised. In vain: it was found to be, by a strand that would have done it.
     Init,
 }
 
