@@ -167,6 +167,46 @@ fn updates_of_one_kind_commute_under_rust_only() {
     assert_eq!(rust(&different), [(4, 4)]);
 }
 
+/// Strand 0 comes between what 2 does: it may not have come after 2 because of X.
+fn around_a_vain_update(x_of_2: Op, x_of_0: Op) -> Vec<Event> {
+    vec![
+        event(1, Op::Update(Update::Or), X),
+        begin(2),
+        event(2, x_of_2, X),
+        begin(0),
+        event(0, x_of_0, X),
+        write(0, Y),
+        end(0),
+        read(2, Y),
+        end(2),
+    ]
+}
+
+#[test]
+fn a_vain_update_commutes_with_reads_vain_ones_and_its_own_kind() {
+    let vain = Op::Vain(Update::Or);
+    for other in [
+        Op::Read,
+        Op::Vain(Update::Add),
+        Op::Vain(Update::Swap),
+        Op::Update(Update::Or),
+    ] {
+        assert_eq!(rust(&around_a_vain_update(vain, other)), [], "{other:?}");
+        assert_eq!(rust(&around_a_vain_update(other, vain)), [], "{other:?}");
+    }
+    for other in [Op::Write, Op::ReadWrite, Op::Update(Update::Add)] {
+        let [found] = rust(&around_a_vain_update(vain, other))[..] else {
+            panic!("{other:?} orders");
+        };
+        assert_eq!(found.1, 8, "{other:?}");
+        assert_eq!(
+            rust(&around_a_vain_update(other, vain)).len(),
+            1,
+            "{other:?}"
+        );
+    }
+}
+
 #[test]
 fn every_updater_of_a_new_kind_comes_after_all_of_the_old_kind() {
     let update = |strand, kind| event(strand, Op::Update(kind), X);
@@ -642,7 +682,6 @@ fn is_decided_before(op: Op) -> bool {
             | Op::Restart
             | Op::Pause
             | Op::Busy
-            | Op::Vain(_)
             | Op::CompareExchange
             | Op::CompareExchangeFailed
     )

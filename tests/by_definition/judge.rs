@@ -238,10 +238,16 @@ impl Table {
 
 /// The earlier operation orders before the later one, on the same object.
 fn orders(earlier: Op, later: Op) -> bool {
-    let is_access = |op| matches!(op, Op::Read | Op::Write | Op::ReadWrite | Op::Update(_));
+    let is_access = |op| {
+        matches!(
+            op,
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_)
+        )
+    };
     match (earlier, later) {
-        (Op::Read, Op::Read) => false,
+        (Op::Read | Op::Vain(_), Op::Read | Op::Vain(_)) => false,
         (Op::Update(a), Op::Update(b)) => a != b,
+        (Op::Vain(a), Op::Update(b)) | (Op::Update(a), Op::Vain(b)) => a != b,
         (Op::Release | Op::Downgrade, Op::Acquire | Op::AcquireShared | Op::Upgrade) => true,
         (Op::ReleaseShared, Op::Acquire | Op::Upgrade) => true,
         // Of one strand, or of two where the guard was moved.
@@ -557,7 +563,6 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
         .flat_map(|run| Run(run).judge())
         .collect();
     let find = |at| steps.iter().find(|step| step.at == at);
-    let mut last: HashMap<u32, Op> = HashMap::new();
     let mut result = Counting::default();
     for (at, &event) in events.iter().enumerate() {
         if find(at).is_some_and(|step| step.dropped) {
@@ -573,21 +578,8 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
             Op::Pause | Op::Restart | Op::Busy => continue,
             Op::CompareExchange => Op::ReadWrite,
             Op::CompareExchangeFailed => Op::Read,
-            Op::Vain(kind) if last.get(&event.target) == Some(&Op::Update(kind)) => {
-                Op::Update(kind)
-            }
-            Op::Vain(_) => Op::Read,
             op => op,
         };
-        match op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
-                last.insert(event.target, op);
-            }
-            Op::Retire | Op::Recv => {
-                last.remove(&event.target);
-            }
-            _ => {}
-        }
         let counts = Event { op, ..event };
         result.events.push((counts, at as u64 + 1));
     }
