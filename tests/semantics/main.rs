@@ -2,7 +2,10 @@
 
 #![cfg(feature = "trace")]
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod idioms;
 
 use aerodrome::check::{Checker, EngineKind, Lowering, Retries};
 use aerodrome::trace::{Event, ObjectKind, Op, Semantics, Update};
