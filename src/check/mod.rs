@@ -9,6 +9,7 @@ mod cycle;
 pub mod exact;
 #[cfg(test)]
 mod figures;
+mod groups;
 mod kind;
 mod retries;
 mod semantics;

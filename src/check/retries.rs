@@ -43,7 +43,7 @@ const LIMIT: usize = 1 << 20;
 
 /// Takes recorded, well-formed events and gives out those that count, in the same order: see the [module's documentation](self).
 ///
-/// What comes out has no [`Op::Pause`], [`Op::Busy`], [`Op::Restart`] and [`Op::Vain`]; an exchange comes out as a read and write, a
+/// What comes out has no [`Op::Pause`], [`Op::Busy`] and [`Op::Restart`]; an exchange comes out as a read and write, a
 /// failed one as a read. With each event goes a tag of the caller's, such as its position.
 ///
 /// ```
@@ -71,8 +71,6 @@ pub struct Retries<T> {
     queues: Vec<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
     touched: Vec<u32>,
-    /// By object: the kind of the update that was given out last, and one; 0 where the last access was none.
-    updated: Vec<u8>,
     queue_ids: u32,
     /// The number of the last event.
     now: u64,
@@ -489,7 +487,6 @@ impl<T: Copy> Retries<T> {
             strands: Vec::new(),
             queues: Vec::new(),
             touched: Vec::new(),
-            updated: Vec::new(),
             queue_ids: 0,
             now: 0,
             held: 0,
@@ -758,7 +755,7 @@ impl<T: Copy> Retries<T> {
     #[inline]
     fn pass(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         if self.queues.is_empty() && state == State::Counts {
-            return give(&mut self.updated, event, tag, emit);
+            return give(event, tag, emit);
         }
         self.wait(event, tag, state, emit);
     }
@@ -767,7 +764,7 @@ impl<T: Copy> Retries<T> {
     fn wait(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         let index = match self.queue_for(&event) {
             Some(index) => index,
-            None if state == State::Counts => return give(&mut self.updated, event, tag, emit),
+            None if state == State::Counts => return give(event, tag, emit),
             None => self.new_queue(self.group(event.strand)),
         };
         let id = self.queues[index].id;
@@ -825,7 +822,7 @@ impl<T: Copy> Retries<T> {
             };
             self.held -= 1;
             if item.state != State::Dropped {
-                give(&mut self.updated, item.event, item.tag, emit);
+                give(item.event, item.tag, emit);
             }
         }
         self.queues.swap_remove(index);
@@ -966,24 +963,12 @@ impl<T> Queue<T> {
 
 /// Gives an event out as what it stands for.
 #[inline]
-fn give<T>(updated: &mut Vec<u8>, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
-    let target = event.target as usize;
+fn give<T>(event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
     let op = match event.op {
-        Op::Update(kind) => {
-            *at(updated, event.target) = kind as u8 + 1;
-            event.op
-        }
-        Op::Vain(kind) if updated.get(target) == Some(&(kind as u8 + 1)) => Op::Update(kind),
-        Op::Read | Op::CompareExchangeFailed | Op::Vain(_) => Op::Read,
-        Op::ReadWrite | Op::CompareExchange => Op::ReadWrite,
-        Op::Write | Op::Retire | Op::Recv => event.op,
+        Op::CompareExchangeFailed => Op::Read,
+        Op::CompareExchange => Op::ReadWrite,
         Op::Pause | Op::Busy | Op::Restart => return,
-        _ => return emit(event, tag),
+        op => op,
     };
-    if !matches!(op, Op::Update(_))
-        && let Some(last) = updated.get_mut(target)
-    {
-        *last = 0;
-    }
     emit(Event { op, ..event }, tag);
 }

@@ -5,7 +5,7 @@ use super::deadlock::Deadlocks;
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{Analysis, AnalysisKind, Context, Ledger, Outcome, Resolved};
-use crate::trace::{Event, Names};
+use crate::trace::{Event, Names, Op};
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
 ///
@@ -88,9 +88,13 @@ impl Predictor {
     /// Takes the next event. `names` are those at the event, for what dies with it.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
-        let Some(event) = self.ledger.renumber(event, names) else {
+        let Some(mut event) = self.ledger.renumber(event, names) else {
             return;
         };
+        // A vain update has read, for all that the analyses tell apart.
+        if let Op::Vain(_) = event.op {
+            event.op = Op::Read;
+        }
         self.context.step(event, position);
         for analysis in &mut self.analyses {
             analysis.step(event, position, &mut self.context);
