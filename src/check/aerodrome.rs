@@ -494,6 +494,7 @@ impl Engine for Aerodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Vain(_)
             | Op::CompareExchange

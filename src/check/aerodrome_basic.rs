@@ -262,6 +262,7 @@ impl Engine for AerodromeBasic {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Vain(_)
             | Op::CompareExchange

@@ -73,6 +73,8 @@ pub struct Retries<T> {
     touched: Vec<u32>,
     /// By object: the kind of the update that was given out last, and one; 0 where the last access was none.
     updated: Vec<u8>,
+    /// What an exchange comes out as.
+    exchange: Op,
     queue_ids: u32,
     /// The number of the last event.
     now: u64,
@@ -490,9 +492,19 @@ impl<T: Copy> Retries<T> {
             queues: Vec::new(),
             touched: Vec::new(),
             updated: Vec::new(),
+            exchange: Op::ReadWrite,
             queue_ids: 0,
             now: 0,
             held: 0,
+        }
+    }
+
+    /// Exchanges come out as such: predictors have to know that they succeeded.
+    #[must_use]
+    pub fn with_exchanges(self) -> Self {
+        Self {
+            exchange: Op::CompareExchange,
+            ..self
         }
     }
 
@@ -734,7 +746,7 @@ impl<T: Copy> Retries<T> {
     #[inline]
     fn pass(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         if self.queues.is_empty() && state == State::Counts {
-            return give(&mut self.updated, event, tag, emit);
+            return give(self.exchange, &mut self.updated, event, tag, emit);
         }
         self.wait(event, tag, state, emit);
     }
@@ -743,7 +755,9 @@ impl<T: Copy> Retries<T> {
     fn wait(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         let index = match self.queue_for(&event) {
             Some(index) => index,
-            None if state == State::Counts => return give(&mut self.updated, event, tag, emit),
+            None if state == State::Counts => {
+                return give(self.exchange, &mut self.updated, event, tag, emit);
+            }
             None => self.new_queue(self.group(event.strand)),
         };
         let id = self.queues[index].id;
@@ -801,7 +815,7 @@ impl<T: Copy> Retries<T> {
             };
             self.held -= 1;
             if item.state != State::Dropped {
-                give(&mut self.updated, item.event, item.tag, emit);
+                give(self.exchange, &mut self.updated, item.event, item.tag, emit);
             }
         }
         self.queues.swap_remove(index);
@@ -942,7 +956,13 @@ impl<T> Queue<T> {
 
 /// Gives an event out as what it stands for.
 #[inline]
-fn give<T>(updated: &mut Vec<u8>, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
+fn give<T>(
+    exchange: Op,
+    updated: &mut Vec<u8>,
+    event: Event,
+    tag: T,
+    emit: &mut impl FnMut(Event, T),
+) {
     let target = event.target as usize;
     let op = match event.op {
         Op::Update(kind) => {
@@ -951,7 +971,8 @@ fn give<T>(updated: &mut Vec<u8>, event: Event, tag: T, emit: &mut impl FnMut(Ev
         }
         Op::Vain(kind) if updated.get(target) == Some(&(kind as u8 + 1)) => Op::Update(kind),
         Op::Read | Op::CompareExchangeFailed | Op::Vain(_) => Op::Read,
-        Op::ReadWrite | Op::CompareExchange => Op::ReadWrite,
+        Op::ReadWrite => event.op,
+        Op::CompareExchange => exchange,
         Op::Write | Op::Retire | Op::Recv => event.op,
         Op::Pause | Op::Busy | Op::Restart => return,
         _ => return emit(event, tag),

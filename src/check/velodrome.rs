@@ -292,6 +292,7 @@ impl Engine for Velodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Vain(_)
             | Op::CompareExchange

@@ -811,8 +811,8 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Block | Unwind | Split | Restart | Value | Written | Fork | Detach | Exit | Family
-            | GuardRead | GuardWrite | Stack => true,
+            Block | Unwind | Split | Restart | Notify | Value | Written | Fork | Detach | Exit
+            | Family | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target() as usize)
@@ -848,6 +848,7 @@ impl Merge {
             }
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
+            Notify => event(Op::Notify, site),
             Value => sink.event(Event {
                 strand,
                 target,

@@ -192,6 +192,7 @@ pub(crate) enum What {
     Unwind,
     Split,
     Restart,
+    Notify,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
     /// A watched variable is written, born or dropped next: `ticket` is the place of that among what happens to all watched variables.

@@ -103,6 +103,13 @@ pub(crate) fn pen() -> Option<Pen> {
     }
 }
 
+/// Records that a `Condvar` is notified here.
+pub(crate) fn notify(site: &'static Location<'static>) {
+    if let Some(pen) = pen() {
+        pen.notify(site);
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn slow_pen() -> Option<Pen> {
@@ -801,6 +808,14 @@ impl Pen {
     /// What the transaction has read so far does not count.
     pub(crate) fn restart(self) {
         self.boundary(What::Restart, 0);
+    }
+
+    /// A `Condvar` is notified here.
+    pub(crate) fn notify(self, site: &'static Location<'static>) {
+        let state = self.0.state.get();
+        if !state.in_block() || !state.is_at_begin() {
+            self.push(What::Notify, 0, 0, code::site(site));
+        }
     }
 
     fn boundary(self, what: What, site: u32) {

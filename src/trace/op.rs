@@ -148,6 +148,7 @@ operations! {
     40 Vain(Max): Object(Variable), Read, b"vain.max", "vain-max", "updates % in vain (`fetch_max`)";
     41 Vain(Min): Object(Variable), Read, b"vain.min", "vain-min", "updates % in vain (`fetch_min`)";
     42 Vain(Swap): Object(Variable), Read, b"vain.swap", "vain-swap", "updates % in vain (`swap`)";
+    43 Notify: Nothing, Note, b"notify", "notify", "notifies those who wait";
 }
 
 const _: () = {

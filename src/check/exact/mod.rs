@@ -422,6 +422,7 @@ impl Exact {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Vain(_)
             | Op::CompareExchange
