@@ -159,6 +159,8 @@ fn a_compare_exchange_that_succeeded_would_not_with_another_value() {
     let forecast = forecast(&in_turn(3, "begin r n@1 cas n@2 end"));
     assert!(forecast.violations.is_empty(), "{forecast}");
     silent("0: begin r x w x end; 1: cas x");
+    // Recorded as a read and write in one step.
+    silent(&in_turn(3, "begin r n@1 rw n@2 end"));
     // It sees what it saw.
     predicted("0: begin r x r x end; 1: cas x");
 }

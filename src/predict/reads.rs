@@ -17,9 +17,9 @@
 //! 6. *The content of other locks* does not bind. To check in one critical section and to act in the next is the bug that
 //!    prediction is for, and both would see another value on the other schedule.
 //!
-//! A plain read may see another value than on this run if on this run a read of the same place in the source saw that very
-//! value and went on in the same way: two strands that run the same code have shown it for each other. What the strand writes
-//! from there on is a value that nobody has seen.
+//! A read may see another value than on this run if on this run an access of the same place in the source saw that very value, after
+//! its block had seen the same until then, and went on in the same way: two strands that run the same code have shown it for each
+//! other. The strand has *strayed* then: all that it sees from there on has to be shown, and what it writes nobody has seen.
 //!
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind that follow each other the set of
 //! their positions, as their order does not matter.
@@ -117,22 +117,42 @@ struct Look {
     op: Op,
     /// What the strand did next.
     next: (Op, SiteId),
+    /// It is the first since a block began or ended.
+    is_first: bool,
 }
 
-/// A read at this place in the source saw this, and its strand went on like that.
+/// What a strand has seen since a block began or ended, in one number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Path(u64);
+
+impl Path {
+    fn then(self, look: &Look, seen: u64) -> Path {
+        let place = u64::from(look.site.0) + 1;
+        Path(mix(mix(mix(self.0).wrapping_add(seen)).wrapping_add(place)))
+    }
+}
+
+/// An access at this place in the source saw this, and its strand went on like that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shown {
     object: ObjectId,
     seen: u64,
     site: SiteId,
+    op: Op,
     next: (Op, SiteId),
+    /// Before the access; of a lock's content, none.
+    path: Path,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Strand {
     looks: Vec<Look>,
-    /// The last look waits for what comes next.
-    is_pending: bool,
+    /// The last look waits for what comes next, after this path.
+    pending: Option<Path>,
+    /// What the block has seen.
+    path: Path,
+    /// Nothing was looked at since a block began or ended.
+    is_at_boundary: bool,
     /// The lock that was released last.
     released: Option<ObjectId>,
 }
@@ -246,19 +266,16 @@ impl Reads {
     /// What a strand's last look was followed by is known now.
     fn settle(&mut self, event: Event) {
         let strand = entry(&mut self.strands, event.strand.0);
-        if !std::mem::take(&mut strand.is_pending) {
-            return;
-        }
-        if let Some(look) = strand.looks.last_mut() {
+        if let Some(path) = strand.pending.take()
+            && let Some(look) = strand.looks.last_mut()
+        {
             look.next = (event.op, event.site);
-            if look.op == Op::Read && look.site != SiteId::NONE {
-                self.shown.insert(Shown {
-                    object: look.object,
-                    seen: look.seen,
-                    site: look.site,
-                    next: look.next,
-                });
+            if look.op != Op::Write && look.site != SiteId::NONE {
+                self.shown.insert(look.shown(look.seen, path));
             }
+        }
+        if let Op::Begin | Op::End = event.op {
+            (strand.path, strand.is_at_boundary) = (Path::default(), true);
         }
     }
 
@@ -268,6 +285,7 @@ impl Reads {
             ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
             _ => Kind::Variable,
         });
+        let is_variable = object.kind == Some(Kind::Variable);
         let seen = object.current.seen_by(event.op);
         let writer = object.current.writer;
         if event.op != Op::Read {
@@ -285,8 +303,7 @@ impl Reads {
         }
         self.room -= 1;
         let strand = entry(&mut self.strands, event.strand.0);
-        strand.is_pending = true;
-        strand.looks.push(Look {
+        let look = Look {
             position,
             seen,
             writer: writer.map_or((event.strand, 0), |it| (it.strand, it.position)),
@@ -294,7 +311,17 @@ impl Reads {
             site: event.site,
             op: event.op,
             next: (Op::Exit, SiteId::NONE),
+            is_first: std::mem::take(&mut strand.is_at_boundary),
+        };
+        strand.pending = Some(if is_variable {
+            strand.path
+        } else {
+            Path::default()
         });
+        if is_variable && event.op != Op::Write {
+            strand.path = strand.path.then(&look, seen);
+        }
+        strand.looks.push(look);
     }
 
     fn looks(&self, strand: StrandId, from: u64, to: u64) -> &[Look] {
@@ -303,6 +330,10 @@ impl Reads {
         let start = looks.partition_point(|look| look.position <= from);
         let end = looks.partition_point(|look| look.position <= to);
         &looks[start..end.max(start)]
+    }
+
+    fn is_variable(&self, object: ObjectId) -> bool {
+        self.objects[object.0 as usize].kind == Some(Kind::Variable)
     }
 
     /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
@@ -343,8 +374,7 @@ impl Reads {
 
     /// Whether reads of an object can bind.
     fn counts(&self, object: ObjectId) -> bool {
-        let object = &self.objects[object.0 as usize];
-        object.kind == Some(Kind::Variable) || object.is_awaited
+        self.is_variable(object) || self.objects[object.0 as usize].is_awaited
     }
 
     /// Whether the prediction's schedule can be believed.
@@ -359,12 +389,42 @@ impl Reads {
     }
 }
 
+impl Look {
+    fn shown(&self, seen: u64, path: Path) -> Shown {
+        Shown {
+            object: self.object,
+            seen,
+            site: self.site,
+            op: self.op,
+            next: self.next,
+            path,
+        }
+    }
+
+    /// Whether it most likely changes nothing where another strand has done the same at the same place: it sets what is set already.
+    fn is_setter(&self) -> bool {
+        match self.op {
+            Op::ReadWrite => true,
+            Op::Update(kind) => !is_counter(kind),
+            _ => false,
+        }
+    }
+}
+
+/// A strand of a schedule in the making.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// How far it has come.
+    to: u64,
+    path: Path,
+    has_strayed: bool,
+}
+
 /// A schedule in the making, as far as values count.
 struct Replay<'a> {
     reads: &'a Reads,
     objects: super::Map<ObjectId, Current>,
-    /// By strand: how far it has come, and whether it has seen what it had not.
-    strands: Vec<(u64, bool)>,
+    strands: Vec<Progress>,
     /// By strand: the last access that the prediction is about.
     last: super::Map<StrandId, u64>,
 }
@@ -374,17 +434,17 @@ impl<'a> Replay<'a> {
         Replay {
             reads,
             objects: super::Map::default(),
-            strands: vec![(0, false); reads.strands.len()],
+            strands: vec![Progress::default(); reads.strands.len()],
             last: last_accesses(prediction),
         }
     }
 
     fn run(mut self, schedule: &[Run]) -> Belief {
         for run in schedule {
-            let Some(&(from, _)) = self.strands.get(run.strand.0 as usize) else {
+            let Some(progress) = self.strands.get(run.strand.0 as usize) else {
                 continue;
             };
-            let looks = self.reads.looks(run.strand, from, run.to);
+            let looks = self.reads.looks(run.strand, progress.to, run.to);
             let budget = self.reads.budget.get();
             self.reads.budget.set(budget.saturating_sub(looks.len()));
             if budget < looks.len() {
@@ -393,58 +453,61 @@ impl<'a> Replay<'a> {
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
                 return Belief::Doubtful(doubtful.position);
             }
-            self.strands[run.strand.0 as usize].0 = run.to;
+            self.strands[run.strand.0 as usize].to = run.to;
         }
         Belief::Believable
     }
 
     /// Makes an access; false if it binds and sees something else.
-    fn step(&mut self, strand: StrandId, look: &Look) -> bool {
-        let last = self.last.get(&strand).copied().unwrap_or(u64::MAX);
+    fn step(&mut self, id: StrandId, look: &Look) -> bool {
+        let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
         let current = self.objects.entry(look.object).or_default();
-        let has_strayed = &mut self.strands[strand.0 as usize].1;
+        let strand = &mut self.strands[id.0 as usize];
+        let is_variable = self.reads.is_variable(look.object);
+        if look.is_first {
+            strand.path = Path::default();
+        }
+        let path = if is_variable {
+            strand.path
+        } else {
+            Path::default()
+        };
         let seen = current.seen_by(look.op);
-        let is_same = seen == look.seen && current.unseen.is_none_or(|by| by == strand);
-        if look.position <= last && !is_same && self.reads.binds(look, look.position < last) {
-            let shown = Shown {
-                object: look.object,
-                seen,
-                site: look.site,
-                next: look.next,
-            };
-            let is_shown = look.op == Op::Read
-                && current.unseen.is_none()
-                && self.reads.shown.contains(&shown);
-            if !is_shown {
+        let is_own = current.writer.is_some_and(|writer| writer.strand == id);
+        let is_known = !strand.has_strayed && current.unseen.is_none();
+        let is_same = seen == look.seen && (is_own || is_known);
+        // A setter that would follow its like, or of which nobody has shown that it would still set.
+        let is_repeated = is_variable && look.is_setter() && {
+            let like = |writer: Writer| (writer.op, writer.site) == (look.op, look.site);
+            strand.has_strayed || !is_own && current.writer.is_some_and(like)
+        };
+        let binds =
+            self.reads.binds(look, look.position < last) || look.position == last && is_repeated;
+        if look.position <= last && !is_same && binds {
+            let shown = look.shown(seen, path);
+            if current.unseen.is_some() || !self.reads.shown.contains(&shown) {
                 return false;
             }
-            *has_strayed = true;
+            // An exchange expects what its own strand has seen.
+            if look.op == Op::CompareExchange && !strand.has_strayed {
+                return false;
+            }
+            strand.has_strayed = true;
         }
-        if look.position == last && !is_same && repeats(look, current, strand) {
-            return false;
+        if is_variable && look.op != Op::Write {
+            strand.path = strand.path.then(look, seen);
         }
         if look.op != Op::Read {
             let writer = Writer {
-                strand,
+                strand: id,
                 position: look.position,
                 op: look.op,
                 site: look.site,
             };
-            current.write(writer, *has_strayed);
+            current.write(writer, strand.has_strayed);
         }
         true
     }
-}
-
-/// Whether a read-modify-write would follow another strand's of the same place in the source, and so, most likely, change nothing.
-fn repeats(look: &Look, current: &Current, strand: StrandId) -> bool {
-    let is_setter = match look.op {
-        Op::ReadWrite => true,
-        Op::Update(kind) => !is_counter(kind),
-        _ => false,
-    };
-    let writer = current.writer.filter(|writer| writer.strand != strand);
-    is_setter && writer.is_some_and(|it| (it.op, it.site) == (look.op, look.site))
 }
 
 /// The last access of each strand that a prediction is about.
