@@ -499,6 +499,7 @@ impl Engine for Aerodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::CompareExchange
             | Op::CompareExchangeFailed

@@ -272,6 +272,7 @@ impl Engine for AerodromeBasic {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::CompareExchange
             | Op::CompareExchangeFailed

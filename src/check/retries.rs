@@ -71,6 +71,8 @@ pub struct Retries<T> {
     queues: Vec<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
     touched: Vec<u32>,
+    /// What an exchange comes out as.
+    exchange: Op,
     queue_ids: u32,
     /// The number of the last event.
     now: u64,
@@ -487,9 +489,19 @@ impl<T: Copy> Retries<T> {
             strands: Vec::new(),
             queues: Vec::new(),
             touched: Vec::new(),
+            exchange: Op::ReadWrite,
             queue_ids: 0,
             now: 0,
             held: 0,
+        }
+    }
+
+    /// Exchanges come out as such: predictors have to know that they succeeded.
+    #[must_use]
+    pub fn with_exchanges(self) -> Self {
+        Self {
+            exchange: Op::CompareExchange,
+            ..self
         }
     }
 
@@ -755,7 +767,7 @@ impl<T: Copy> Retries<T> {
     #[inline]
     fn pass(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         if self.queues.is_empty() && state == State::Counts {
-            return give(event, tag, emit);
+            return give(self.exchange, event, tag, emit);
         }
         self.wait(event, tag, state, emit);
     }
@@ -764,7 +776,7 @@ impl<T: Copy> Retries<T> {
     fn wait(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         let index = match self.queue_for(&event) {
             Some(index) => index,
-            None if state == State::Counts => return give(event, tag, emit),
+            None if state == State::Counts => return give(self.exchange, event, tag, emit),
             None => self.new_queue(self.group(event.strand)),
         };
         let id = self.queues[index].id;
@@ -822,7 +834,7 @@ impl<T: Copy> Retries<T> {
             };
             self.held -= 1;
             if item.state != State::Dropped {
-                give(item.event, item.tag, emit);
+                give(self.exchange, item.event, item.tag, emit);
             }
         }
         self.queues.swap_remove(index);
@@ -963,10 +975,10 @@ impl<T> Queue<T> {
 
 /// Gives an event out as what it stands for.
 #[inline]
-fn give<T>(event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
+fn give<T>(exchange: Op, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
     let op = match event.op {
         Op::CompareExchangeFailed => Op::Read,
-        Op::CompareExchange => Op::ReadWrite,
+        Op::CompareExchange => exchange,
         Op::Pause | Op::Busy | Op::Restart => return,
         op => op,
     };

@@ -293,6 +293,7 @@ impl Engine for Velodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::CompareExchange
             | Op::CompareExchangeFailed

@@ -827,8 +827,8 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Block | Unwind | Split | Restart | Pause | Value | Written | Fork | Detach | Exit
-            | Family | GuardRead | GuardWrite | Stack => true,
+            Block | Unwind | Split | Restart | Pause | Notify | Value | Written | Fork | Detach
+            | Exit | Family | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target() as usize)
@@ -867,6 +867,7 @@ impl Merge {
             Pause => event(Op::Pause, site),
             Busy => event(Op::Busy, site),
             Vain => event(Op::Vain(vain(record.more())), site),
+            Notify => event(Op::Notify, site),
             Value => sink.event(Event {
                 strand,
                 target,

@@ -10,8 +10,8 @@ mod families;
 mod live;
 mod memory;
 mod merge;
+mod predictor;
 mod properties;
-mod prophet;
 mod session;
 #[cfg(test)]
 mod tests;

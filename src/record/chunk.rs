@@ -194,6 +194,7 @@ pub(crate) enum What {
     Restart,
     /// The strand pauses inside a block, and may look again at what it has looked at.
     Pause,
+    Notify,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
     /// A watched variable is written, born or dropped next: `ticket` is the place of that among what happens to all watched variables.

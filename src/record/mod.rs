@@ -104,6 +104,13 @@ pub(crate) fn pen() -> Option<Pen> {
     }
 }
 
+/// Records that a `Condvar` is notified here.
+pub(crate) fn notify(site: &'static Location<'static>) {
+    if let Some(pen) = pen() {
+        pen.notify(site);
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn slow_pen() -> Option<Pen> {
@@ -830,6 +837,14 @@ impl Pen {
     /// The strand pauses, and may then look again at what it has looked at.
     pub(crate) fn pause(self, site: &'static Location<'static>) {
         self.boundary(What::Pause, code::site(site));
+    }
+
+    /// A `Condvar` is notified here.
+    pub(crate) fn notify(self, site: &'static Location<'static>) {
+        let state = self.0.state.get();
+        if !state.in_block() || !state.is_at_begin() {
+            self.push(What::Notify, 0, 0, code::site(site));
+        }
     }
 
     fn boundary(self, what: What, site: u32) {

@@ -149,6 +149,7 @@ operations! {
     41 Vain(Min): Object(Variable), Read, b"vain.min", "vain-min", "updates % in vain (`fetch_min`)";
     42 Vain(Swap): Object(Variable), Read, b"vain.swap", "vain-swap", "updates % in vain (`swap`)";
     43 Vain(Init): Object(Variable), Read, b"vain.init", "vain-init", "finds % initialised";
+    44 Notify: Nothing, Note, b"notify", "notify", "notifies those who wait";
 }
 
 const _: () = {

@@ -557,6 +557,7 @@ impl Exact {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::CompareExchange
             | Op::CompareExchangeFailed
