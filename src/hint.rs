@@ -1,11 +1,6 @@
 //! `std::hint`, tracked: [`spin_loop`] says that what was read so far will be read again.
 
-pub use std::hint::{
-    assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
-};
-
-#[cfg(not(feature = "check"))]
-pub use std::hint::spin_loop;
+pub use std::hint::*;
 
 /// As std's. A transaction that has written nothing yet starts anew: see [`restart`].
 #[cfg(feature = "check")]
