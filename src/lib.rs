@@ -293,6 +293,9 @@ pub mod ci {
     //! ```
 }
 #[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cargo;
+#[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
