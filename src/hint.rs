@@ -1,11 +1,6 @@
 //! `std::hint`, tracked: [`spin_loop`] may be a wait.
 
-pub use std::hint::{
-    assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
-};
-
-#[cfg(not(feature = "check"))]
-pub use std::hint::spin_loop;
+pub use std::hint::*;
 
 /// As std's. In an atomic block it is a wait if the block then looks again at what it has looked at: see [what counts as
 /// what](crate#what-counts-as-what).

@@ -463,7 +463,8 @@ fn finish() -> bool {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
-    if !config.quiet {
+    let is_told = deliver::append_summary(&counts, &splits);
+    if !config.quiet && !is_told {
         deliver::summarize(&counts, &splits, &config);
     }
     failed

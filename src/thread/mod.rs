@@ -14,15 +14,6 @@
 //! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like. On Windows
 //! `JoinHandle` has none of the traits by which std's gives away its handle.
 
-#[cfg(not(feature = "check"))]
-pub use std::thread::{
-    Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, current, park, park_timeout, scope,
-    sleep, spawn, yield_now,
-};
-#[cfg(not(feature = "check"))]
-#[allow(deprecated, reason = "std has them")]
-pub use std::thread::{park_timeout_ms, sleep_ms};
-
 #[cfg(feature = "check")]
 mod handle;
 #[cfg(feature = "check")]
@@ -43,5 +34,6 @@ pub use self::{
 #[allow(deprecated, reason = "std has them")]
 pub use self::{park::park_timeout_ms, pause::sleep_ms};
 
-pub use std::thread::{AccessError, LocalKey, Result, ThreadId, available_parallelism, panicking};
+// Std's own are what is not declared above.
+pub use std::thread::*;
 pub use std::thread_local;
