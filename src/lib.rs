@@ -142,24 +142,9 @@
 //!
 //! A report is no guess: what it shows has happened on this run. The same one again is not told again.
 //!
-//! # What counts
+//! # What counts as what
 //!
-//! Two transactions *conflict* where they touch the same object and not both only look. Which operation does what is decided by one of two
-//! semantics. `rust`, the default, gives no alarm that a Rust programmer would call false; `paper` takes the papers' definitions to the letter.
-//!
-//! | operation | `rust` | `paper` |
-//! |---|---|---|
-//! | a `Mutex`'s or `RwLock`'s guard | order comes from the data: a read at the guard's first `Deref`, a write at its first `DerefMut`, in each transaction. A lock around a type of size zero orders by release and acquire | release orders before acquire; the data as well |
-//! | atomic `load`, `store`, `swap`, a `compare_exchange` that succeeds | read, write, both in one event | the same |
-//! | `fetch_add`, `fetch_sub`, `fetch_or`, `fetch_and`, `fetch_xor`, `fetch_max`, `fetch_min` | an update: commutes with the same method, conflicts with all else | read and write |
-//! | `fetch_update` and its kin | one event, whatever the number of tries | one event |
-//! | a `compare_exchange` that fails | a read; if the transaction has written nothing yet, it first starts anew, so that a retry loop is no violation | a read |
-//! | [`hint::spin_loop`], [`restart`] | if the transaction has written nothing yet, it starts anew: what it has read so far does not count | nothing |
-//! | `try_lock` that fails | nothing | nothing |
-//! | `Condvar::wait`, `Barrier::wait`, `park`, a blocking receive, `Once::wait`, the join of a thread that was spawned outside the transaction | the order; and the transaction ends before it waits, a new one begins after: waiting for another thread's progress cannot be atomic | the order |
-//! | `spawn` inside a transaction | until the transaction ends, the thread works for it: what it does is the transaction's | the spawn comes before the thread |
-//! | send and receive | the message's order, and nothing between different messages; a send also updates the channel's state, which a `try_recv` in vain, `is_empty` and `len` read | the same |
-//! | `Once`, `OnceLock`, `LazyLock` | initialisation is a write, every look a read | the same |
+#![doc = include_str!("../docs/rules.md")]
 //!
 //! # What it cannot see
 //!

@@ -16,6 +16,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +29,7 @@ use self::deliver::say;
 pub use self::deliver::{Outcome, check, on_violation};
 use self::merge::Merge;
 use self::session::Session;
+use crate::record::host::{self, Host, Started};
 use crate::record::{self, pool};
 use crate::trace::ObjectId;
 
@@ -64,23 +66,57 @@ static STAGE: AtomicU8 = AtomicU8::new(NOT_STARTED);
 
 #[ctor::ctor(unsafe)]
 fn at_start() {
+    host::install(&Process);
     start();
 }
 
-/// Starts collecting, once; whether anything is to be recorded.
-pub(crate) fn start() -> bool {
+/// This process's collector, as the recorder knows it.
+struct Process;
+
+impl Host for Process {
+    fn start(&self) -> Started {
+        start()
+    }
+
+    #[track_caller]
+    fn deliver(&self, family: u32) {
+        deliver(family);
+    }
+
+    fn first_strand_ends(&self) {
+        first_strand_ends();
+    }
+
+    fn speaks_of(&self, family: u32, name: &dyn Fn() -> String) -> Option<String> {
+        speaks_of(family, name)
+    }
+
+    fn failed(&self, payload: Box<dyn Any + Send>) {
+        fail(describe(payload));
+    }
+
+    fn give_up(&self, what: &'static str) {
+        give_up(what);
+    }
+}
+
+/// Starts collecting, once.
+fn start() -> Started {
     if STAGE.load(Ordering::Acquire) != RUNNING {
         match STAGE.compare_exchange(NOT_STARTED, STARTING, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
-                record::untracked(|| guarded(launch));
+                record::untracked(|| record::guarded(launch));
                 STAGE.store(RUNNING, Ordering::Release);
             }
-            // Another thread is at it, or this one: what the start itself does is not recorded.
             Err(RUNNING) => {}
-            Err(_) => return false,
+            Err(_) => return Started::NotYet,
         }
     }
-    !pool::is_off()
+    if pool::is_off() {
+        Started::Off
+    } else {
+        Started::Yes
+    }
 }
 
 fn launch() {
@@ -168,22 +204,20 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     result.map_err(fail).ok()
 }
 
-/// Runs what is ours alone: if it panics, checking ends, and the program goes on.
-pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
-    catch(f).map_err(fail).ok()
-}
-
 /// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has left, and the reason is still to be told.
 fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
-        pool::switch_off();
-        let reason = payload
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or(payload.downcast_ref::<&str>().copied())
-            .unwrap_or("a panic without words");
-        format!("internal failure: {reason}")
-    })
+    catch_unwind(AssertUnwindSafe(f)).map_err(describe)
+}
+
+/// The reason of an internal failure, after which nothing is recorded any more.
+fn describe(payload: Box<dyn Any + Send>) -> String {
+    pool::switch_off();
+    let reason = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(payload.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without words");
+    format!("internal failure: {reason}")
 }
 
 /// Checking ends here; the program goes on.
@@ -197,7 +231,7 @@ fn fail(reason: String) {
 }
 
 /// Checking ends here because somebody has waited in vain; the program goes on.
-pub(crate) fn give_up(what: &str) {
+fn give_up(what: &str) {
     if pool::fail() {
         fail(format!("{what}; the verdict is incomplete"));
     }
@@ -320,7 +354,7 @@ fn incomplete(reason: String) -> String {
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The name of a variable, if an open property of the family speaks of it.
-pub(crate) fn speaks_of(family: u32, name: impl FnOnce() -> String) -> Option<String> {
+fn speaks_of(family: u32, name: impl FnOnce() -> String) -> Option<String> {
     if OPEN.load(Ordering::Relaxed) == 0 {
         return None;
     }
@@ -395,7 +429,7 @@ pub(crate) fn joined() {
 ///
 /// With the reports, as the settings demand.
 #[track_caller]
-pub(crate) fn deliver(family: u32) {
+fn deliver(family: u32) {
     let _untracked = record::Untracked::new();
     let told = with(|collector| {
         (
@@ -410,7 +444,7 @@ pub(crate) fn deliver(family: u32) {
 
 /// A thread ends that the mirror did not fork. If it was a test's own, this is the last moment at which what was found belongs to that test, which
 /// may have had no safe point since. It has its result already; so the process fails.
-pub(crate) fn first_strand_ends() {
+fn first_strand_ends() {
     let Some((_, family)) = record::current() else {
         return;
     };
@@ -423,7 +457,8 @@ pub(crate) fn first_strand_ends() {
         let news = collector.session.take_all(family);
         (news, collector.session.config.clone())
     });
-    let told = last.map(|(news, config)| guarded(|| deliver::tell_late(news, &config, &test)));
+    let told =
+        last.map(|(news, config)| record::guarded(|| deliver::tell_late(news, &config, &test)));
     if let Some(Some(true)) = told {
         HAS_FAILED.store(true, Ordering::Relaxed);
     }

@@ -13,6 +13,7 @@ mod chunk;
 pub(crate) mod clock;
 pub(crate) mod code;
 mod done;
+pub(crate) mod host;
 pub(crate) mod names;
 mod object;
 mod once;
@@ -25,7 +26,7 @@ mod strand;
 pub(crate) mod value;
 
 use std::cell::Cell;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -33,6 +34,7 @@ pub(crate) use self::chunk::{Chunk, Published, Record, What};
 use self::chunk::{GUARDS_MOVE, READ, SHARED, STEP, WRITE};
 use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
+use self::host::{Started, host};
 use self::object::{Identity, Number};
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::once::{OnceCore, initialise, publish};
@@ -42,7 +44,6 @@ pub(crate) use self::section::{Exclusive, Shared};
 pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
 use self::strand::{NOBODYS_EPOCH, Nobody};
-use crate::collect;
 use crate::mark::Block;
 use crate::trace::Update;
 
@@ -145,8 +146,14 @@ fn slow_pen() -> Option<Pen> {
 fn register() -> Option<Pen> {
     // Whatever our own start does is not the program's.
     CURRENT.set(&UNTRACKED.0);
-    if !collect::start() || ON_EXIT.try_with(|_| ()).is_err() {
-        return None;
+    match host().map_or(Started::NotYet, |host| host.start()) {
+        Started::Yes if ON_EXIT.try_with(|_| ()).is_ok() => {}
+        Started::Yes | Started::Off => return None,
+        Started::NotYet => {
+            // What the thread does next may be recorded.
+            CURRENT.set(&UNREGISTERED.0);
+            return None;
+        }
     }
     let strand = Strand::allocate(new_family(), false)?;
     // SAFETY: lives until `exit` has replaced the reference.
@@ -189,7 +196,9 @@ pub(crate) fn exit() {
     if let Some(pen) = pen_if_registered() {
         if !pen.0.forked {
             name_current_strand();
-            collect::first_strand_ends();
+            if let Some(host) = host() {
+                host.first_strand_ends();
+            }
         }
         pen.exit();
     }
@@ -317,7 +326,7 @@ impl Pen {
         let wants_stack = self.0.state.get().wants_stacks() && what.is_access();
         if wants_stack
             && self.in_block()
-            && let Some(stack) = untracked(|| collect::guarded(stacks::capture))
+            && let Some(stack) = untracked(|| guarded(stacks::capture))
         {
             self.0.write(Record::new(What::Stack, stack, 0, 0));
         }
@@ -606,7 +615,7 @@ impl Pen {
             return;
         }
         let family = self.0.family.get();
-        let name = untracked(|| collect::speaks_of(family, || names::of(id.number())));
+        let name = untracked(|| host()?.speaks_of(family, &|| names::of(id.number())));
         if let Some(name) = name {
             value::refuse(&name, value);
         }
@@ -801,8 +810,11 @@ impl Pen {
         if self.0.state.get().is_unnamed() {
             name_current(self);
         }
-        if !std::thread::panicking() && self.0.take_reports() {
-            collect::deliver(self.0.family.get());
+        if !std::thread::panicking()
+            && self.0.take_reports()
+            && let Some(host) = host()
+        {
+            host.deliver(self.0.family.get());
         }
         self.0.begin(block);
     }
@@ -993,11 +1005,26 @@ pub(crate) fn found_locked(pen: Option<Pen>, object: &Object, site: &'static Loc
     }
 }
 
+/// Runs what is ours alone: if it panics, checking ends, and the program goes on.
+pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(result) => Some(result),
+        Err(payload) => {
+            if let Some(host) = host() {
+                host.failed(payload);
+            }
+            None
+        }
+    }
+}
+
 /// What somebody waits for does not come. Checking ends, without a verdict, and the program goes on.
 #[cold]
 #[inline(never)]
 pub(crate) fn give_up(what: &'static str) {
-    untracked(|| collect::give_up(what));
+    if let Some(host) = host() {
+        untracked(|| host.give_up(what));
+    }
 }
 
 static THOROUGH: AtomicBool = AtomicBool::new(false);

@@ -1,0 +1,665 @@
+//! What counts as what, on programs: for each rule of the crate's page correct idioms, which are silent, and the bugs beside them,
+//! which are reported. Schedules are arranged by std's own primitives, which nobody records.
+
+#![cfg(feature = "check")]
+
+mod outcome;
+
+use std::sync::atomic::AtomicUsize as Untracked;
+
+use aerodrome::hint::spin_loop;
+use aerodrome::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
+use aerodrome::sync::{Condvar, LazyLock, Mutex, Once, OnceLock, mpsc};
+use aerodrome::watch::Watched;
+use aerodrome::{atomic_block, thread};
+
+use self::outcome::{only, silent};
+
+/// Arranges the steps of two strands.
+#[derive(Default)]
+struct Steps(Untracked);
+
+impl Steps {
+    /// Step `n` may be made.
+    fn reach(&self, n: usize) {
+        self.0.fetch_max(n, SeqCst);
+    }
+
+    /// Waits for that.
+    fn wait(&self, n: usize) {
+        while self.0.load(SeqCst) < n {
+            std::thread::yield_now();
+        }
+    }
+
+    /// The other strand comes in here.
+    fn let_in(&self) {
+        self.reach(1);
+        self.wait(2);
+    }
+
+    /// What the other strand does when it is let in.
+    fn when_let_in(&self, other: impl FnOnce()) {
+        self.wait(1);
+        other();
+        self.reach(2);
+    }
+}
+
+fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    thread::scope(|s| {
+        s.spawn(first);
+        s.spawn(second);
+    });
+}
+
+/// `first` makes a step, `second` comes in between, and nothing is wrong.
+#[track_caller]
+fn silent_between(first: impl FnOnce(&Steps) + Send, second: impl FnOnce() + Send) {
+    let steps = Steps::default();
+    silent(|| both(|| first(&steps), || steps.when_let_in(second)));
+}
+
+/// The same, and this block is to blame.
+#[track_caller]
+fn reported_between(block: &str, first: impl FnOnce(&Steps) + Send, second: impl FnOnce() + Send) {
+    let steps = Steps::default();
+    let report = only(|| both(|| first(&steps), || steps.when_let_in(second)));
+    let name = format!("`{block}`");
+    assert!(report.message.contains(&name), "{}", report.message);
+}
+
+// Updates that leave the value as it was.
+
+#[test]
+fn a_flag_that_is_set_already_is_only_read() {
+    let (flag, data) = (AtomicBool::new(true), AtomicU64::new(0));
+    silent_between(
+        |steps| {
+            atomic_block!(name = "mark", {
+                flag.swap(true, SeqCst);
+                steps.let_in();
+                data.store(1, SeqCst);
+                assert!(flag.load(SeqCst));
+            });
+        },
+        || atomic_block!(name = "mark too", { assert!(flag.fetch_or(true, SeqCst)) }),
+    );
+}
+
+#[test]
+fn a_watermark_that_stays_is_only_read() {
+    let high = AtomicU64::new(9);
+    silent_between(
+        |steps| {
+            atomic_block!(name = "observe", {
+                assert_eq!(high.load(SeqCst), 9);
+                steps.let_in();
+                assert_eq!(high.fetch_max(7, SeqCst), 9);
+                assert_eq!(high.load(SeqCst), 9);
+            });
+        },
+        || {
+            high.fetch_max(8, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn a_watermark_that_rises_between_two_looks_is_reported() {
+    let high = AtomicU64::new(0);
+    reported_between(
+        "observe",
+        |steps| {
+            atomic_block!(name = "observe", {
+                let before = high.load(SeqCst);
+                steps.let_in();
+                assert!(high.load(SeqCst) > before);
+            });
+        },
+        || {
+            high.fetch_max(8, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn adding_and_subtracting_commute() {
+    let count = AtomicU64::new(5);
+    silent_between(
+        |steps| {
+            atomic_block!(name = "clone and drop", {
+                count.fetch_add(1, SeqCst);
+                steps.let_in();
+                count.fetch_sub(1, SeqCst);
+            });
+        },
+        || {
+            count.fetch_sub(1, SeqCst);
+        },
+    );
+}
+
+// Exchanges.
+
+#[test]
+fn an_exchange_answers_for_the_read_before_it() {
+    let (count, sum) = (AtomicU64::new(0), AtomicU64::new(0));
+    silent_between(
+        |steps| {
+            atomic_block!(name = "record", {
+                count.fetch_add(1, SeqCst);
+                let mut now = sum.load(SeqCst);
+                steps.let_in();
+                while let Err(other) = sum.compare_exchange(now, now + 2, SeqCst, SeqCst) {
+                    now = other;
+                }
+            });
+        },
+        || {
+            sum.fetch_add(3, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn a_private_node_may_be_written_before_each_try() {
+    struct Node(AtomicPtr<Node>);
+    let head = AtomicPtr::<Node>::default();
+    let node = Node(AtomicPtr::default());
+    let other = Node(AtomicPtr::default());
+    let push = |node: &Node, steps: Option<&Steps>| {
+        atomic_block!(name = "push", {
+            let mut now = head.load(SeqCst);
+            let mut steps = steps;
+            loop {
+                node.0.store(now, SeqCst);
+                steps.take().map(Steps::let_in);
+                let new = std::ptr::from_ref(node).cast_mut();
+                match head.compare_exchange_weak(now, new, SeqCst, SeqCst) {
+                    Ok(_) => break,
+                    Err(then) => now = then,
+                }
+            }
+        });
+    };
+    silent_between(|steps| push(&node, Some(steps)), || push(&other, None));
+}
+
+#[test]
+fn a_popped_node_that_comes_back_is_reported() {
+    // ABA: head is exchanged from 1 to what 1 pointed to when it was read, which it does not any more.
+    let (head, next_of_1) = (AtomicU64::new(1), AtomicU64::new(2));
+    reported_between(
+        "pop",
+        |steps| {
+            atomic_block!(name = "pop", {
+                let top = head.load(SeqCst);
+                let next = next_of_1.load(SeqCst);
+                steps.let_in();
+                assert!(head.compare_exchange(top, next, SeqCst, SeqCst).is_ok());
+            });
+        },
+        || {
+            atomic_block!(name = "pop and push", {
+                head.store(3, SeqCst);
+                next_of_1.store(3, SeqCst);
+                head.store(1, SeqCst);
+            });
+        },
+    );
+}
+
+#[test]
+fn a_limit_that_is_read_before_the_loop_is_reported() {
+    let (used, limit) = (AtomicU64::new(0), AtomicU64::new(10));
+    reported_between(
+        "reserve",
+        |steps| {
+            atomic_block!(name = "reserve", {
+                let most = limit.load(SeqCst);
+                let mut now = used.load(SeqCst);
+                steps.let_in();
+                while now < most {
+                    match used.compare_exchange(now, now + 1, SeqCst, SeqCst) {
+                        Ok(_) => break,
+                        Err(other) => now = other,
+                    }
+                }
+            });
+        },
+        || {
+            atomic_block!(name = "shrink", {
+                limit.store(1, SeqCst);
+                used.fetch_add(1, SeqCst);
+            });
+        },
+    );
+}
+
+#[test]
+fn a_failed_exchange_of_something_else_hides_nothing() {
+    let (balance, seen) = (AtomicU64::new(100), AtomicBool::new(true));
+    reported_between(
+        "withdraw",
+        |steps| {
+            atomic_block!(name = "withdraw", {
+                let now = balance.load(SeqCst);
+                assert!(seen.compare_exchange(false, true, SeqCst, SeqCst).is_err());
+                steps.let_in();
+                balance.store(now - 60, SeqCst);
+            });
+        },
+        || {
+            balance.fetch_sub(60, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn an_update_that_gives_up_has_read() {
+    let (room, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    reported_between(
+        "take",
+        |steps| {
+            atomic_block!(name = "take", {
+                let give_up = room.fetch_update(SeqCst, SeqCst, |_| None);
+                assert_eq!(give_up, Err(0));
+                steps.let_in();
+                assert_eq!(taken.load(SeqCst), 1);
+            });
+        },
+        || {
+            atomic_block!(name = "put", {
+                room.store(1, SeqCst);
+                taken.store(1, SeqCst);
+            });
+        },
+    );
+}
+
+#[test]
+fn watched_variables_follow_the_rules_of_atomics() {
+    static SUM: Watched<i64> = Watched::<i64>::new("idioms_sum", 0);
+    silent_between(
+        |steps| {
+            atomic_block!(name = "add", {
+                let mut now = SUM.get();
+                steps.let_in();
+                while let Err(other) = SUM.compare_exchange(now, now + 1) {
+                    now = other;
+                }
+            });
+        },
+        || {
+            SUM.fetch_add(5);
+        },
+    );
+    reported_between(
+        "add",
+        |steps| {
+            atomic_block!(name = "add", {
+                let now = SUM.get();
+                steps.let_in();
+                SUM.set(now + 1);
+            });
+        },
+        || {
+            SUM.fetch_add(5);
+        },
+    );
+}
+
+// Waiting.
+
+/// A lock of the program's own, and a block that takes it while another has it.
+fn contended(lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
+    let (word, data) = (AtomicBool::new(false), AtomicU64::new(0));
+    let steps = Steps::default();
+    let add = |held: &dyn Fn(), tried: &dyn Fn()| {
+        atomic_block!(name = "add", {
+            lock(&word, tried);
+            let now = data.load(SeqCst);
+            held();
+            data.store(now + 1, SeqCst);
+            word.store(false, SeqCst);
+        });
+    };
+    silent(|| {
+        both(
+            || add(&|| steps.let_in(), &|| ()),
+            || {
+                steps.wait(1);
+                add(&|| (), &|| steps.reach(2));
+            },
+        );
+    });
+    assert_eq!(data.into_inner(), 2);
+}
+
+#[test]
+fn spinning_on_a_lock_of_the_programs_own_is_waiting() {
+    contended(|word, tried| {
+        while word.swap(true, SeqCst) {
+            tried();
+            spin_loop();
+        }
+    });
+    contended(|word, tried| {
+        while word.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+            tried();
+            thread::yield_now();
+        }
+    });
+    contended(|word, tried| {
+        while word.load(SeqCst) || word.swap(true, SeqCst) {
+            tried();
+            thread::sleep(std::time::Duration::from_micros(1));
+        }
+    });
+}
+
+#[test]
+fn trying_in_vain_and_again_is_waiting() {
+    let (mutex, sum) = (Mutex::new(0), AtomicU64::new(0));
+    let steps = Steps::default();
+    silent(|| {
+        both(
+            || {
+                atomic_block!(name = "hold", {
+                    let mut guard = mutex.lock().unwrap();
+                    sum.store(1, SeqCst);
+                    steps.let_in();
+                    *guard = 1;
+                    sum.store(2, SeqCst);
+                });
+            },
+            || {
+                steps.wait(1);
+                atomic_block!(name = "try", {
+                    loop {
+                        // What it sees while it waits leads only to waiting.
+                        let _ = sum.load(SeqCst);
+                        if mutex.try_lock().is_ok() {
+                            break;
+                        }
+                        steps.reach(2);
+                    }
+                    assert_eq!(sum.load(SeqCst), 2);
+                });
+            },
+        );
+    });
+}
+
+#[test]
+fn polling_a_channel_is_waiting() {
+    let (jobs, work) = mpsc::channel::<u64>();
+    let (answers, done) = mpsc::channel::<u64>();
+    let steps = Steps::default();
+    silent(|| {
+        both(
+            || {
+                let (jobs, done) = (jobs, done);
+                atomic_block!(name = "ask", {
+                    jobs.send(3).unwrap();
+                    let answer = loop {
+                        match done.try_recv() {
+                            Ok(answer) => break answer,
+                            Err(_) => steps.reach(1),
+                        }
+                    };
+                    assert_eq!(answer, 9);
+                });
+            },
+            || {
+                let (work, answers) = (work, answers);
+                let job = work.recv().unwrap();
+                steps.wait(1);
+                answers.send(job * job).unwrap();
+            },
+        );
+    });
+}
+
+#[test]
+fn a_delay_in_the_middle_of_a_lost_update_is_no_wait() {
+    let balance = AtomicU64::new(100);
+    reported_between(
+        "withdraw",
+        |steps| {
+            atomic_block!(name = "withdraw", {
+                let now = balance.load(SeqCst);
+                thread::yield_now();
+                steps.let_in();
+                thread::sleep(std::time::Duration::from_micros(1));
+                balance.store(now - 60, SeqCst);
+            });
+        },
+        || {
+            balance.fetch_sub(60, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn a_room_that_is_checked_and_locked_again_is_reported() {
+    let room = Mutex::new(1);
+    reported_between(
+        "enter",
+        |steps| {
+            atomic_block!(name = "enter", {
+                let is_free = *room.lock().unwrap() > 0;
+                steps.let_in();
+                if is_free {
+                    let mut room = room.lock().unwrap();
+                    *room -= 1;
+                }
+            });
+        },
+        || *room.lock().unwrap() -= 1,
+    );
+}
+
+#[test]
+fn a_condition_is_looked_at_until_it_holds() {
+    let (slots, free, data) = (Mutex::new(1_u32), Condvar::new(), Mutex::new(0));
+    let steps = Steps::default();
+    let run = |inside: &dyn Fn(), waits: &dyn Fn()| {
+        atomic_block!(name = "run", {
+            let mut guard = slots.lock().unwrap();
+            while *guard == 0 {
+                waits();
+                guard = free.wait(guard).unwrap();
+            }
+            *guard -= 1;
+            drop(guard);
+            let now = *data.lock().unwrap();
+            inside();
+            *data.lock().unwrap() = now + 1;
+            *slots.lock().unwrap() += 1;
+            free.notify_one();
+        });
+    };
+    silent(|| {
+        both(
+            || run(&|| steps.let_in(), &|| ()),
+            || {
+                steps.wait(1);
+                run(&|| (), &|| steps.reach(2));
+            },
+        );
+    });
+}
+
+// Initialisation.
+
+#[test]
+fn initialising_commutes_with_initialising() {
+    static A: LazyLock<u64> = LazyLock::new(|| 1);
+    static B: OnceLock<u64> = OnceLock::new();
+    static C: Once = Once::new();
+    silent_between(
+        |steps| {
+            atomic_block!(name = "a first", {
+                assert_eq!(*A, 1);
+                steps.let_in();
+                assert_eq!(*B.get_or_init(|| 2), 2);
+                C.call_once(|| ());
+            });
+        },
+        || {
+            atomic_block!(name = "b first", {
+                C.call_once(|| ());
+                assert_eq!(*B.get_or_init(|| 2), 2);
+                assert_eq!(*A, 1);
+            });
+        },
+    );
+}
+
+#[test]
+fn what_is_found_initialised_commutes_with_looks() {
+    let cell = OnceLock::new();
+    cell.get_or_init(|| 7);
+    silent_between(
+        |steps| {
+            atomic_block!(name = "look", {
+                assert_eq!(cell.get(), Some(&7));
+                steps.let_in();
+                assert_eq!(cell.get(), Some(&7));
+            });
+        },
+        || {
+            cell.get_or_init(|| 8);
+        },
+    );
+}
+
+#[test]
+fn a_cell_that_is_looked_at_and_then_set_is_reported() {
+    let cell = OnceLock::new();
+    reported_between(
+        "set",
+        |steps| {
+            atomic_block!(name = "set", {
+                assert!(cell.get().is_none());
+                steps.let_in();
+                assert_eq!(cell.set(1), Err(1));
+            });
+        },
+        || cell.set(2).unwrap(),
+    );
+}
+
+// Channels.
+
+#[cfg(feature = "crossbeam-channel")]
+mod channels {
+    use aerodrome::crossbeam_channel::{bounded, unbounded};
+
+    use super::*;
+
+    #[test]
+    fn sends_and_receives_commute() {
+        let (sender, receiver) = unbounded();
+        sender.send(0).unwrap();
+        silent_between(
+            |steps| {
+                atomic_block!(name = "two", {
+                    sender.send(1).unwrap();
+                    steps.let_in();
+                    sender.send(2).unwrap();
+                });
+            },
+            || assert_eq!(receiver.try_recv(), Ok(0)),
+        );
+    }
+
+    #[test]
+    fn a_vain_receive_outside_of_blocks_is_nothing() {
+        let (sender, receiver) = unbounded();
+        silent_between(
+            |steps| {
+                atomic_block!(name = "two", {
+                    sender.send(1).unwrap();
+                    steps.let_in();
+                    sender.send(2).unwrap();
+                });
+            },
+            || {
+                assert_eq!(receiver.try_recv(), Ok(1));
+                assert!(receiver.try_recv().is_err());
+            },
+        );
+    }
+
+    #[test]
+    fn half_a_batch_that_is_drained_is_reported() {
+        let (sender, receiver) = unbounded();
+        let steps = Steps::default();
+        let report = only(|| {
+            both(
+                || {
+                    atomic_block!(name = "batch", {
+                        sender.send(1).unwrap();
+                        steps.let_in();
+                        sender.send(2).unwrap();
+                    });
+                },
+                || {
+                    steps.when_let_in(|| {
+                        atomic_block!(name = "drain", { while receiver.try_recv().is_ok() {} });
+                    });
+                },
+            );
+        });
+        assert!(report.message.contains("`batch`"), "{}", report.message);
+    }
+
+    #[test]
+    fn to_ask_a_channel_and_then_to_receive_is_reported() {
+        let (sender, receiver) = unbounded();
+        sender.send(1).unwrap();
+        reported_between(
+            "take",
+            |steps| {
+                atomic_block!(name = "take", {
+                    assert!(!receiver.is_empty());
+                    steps.let_in();
+                    assert!(receiver.try_recv().is_err());
+                });
+            },
+            || assert_eq!(receiver.try_recv(), Ok(1)),
+        );
+    }
+
+    #[test]
+    fn trying_to_send_until_there_is_room_is_waiting() {
+        let (sender, receiver) = bounded(1);
+        let data = AtomicU64::new(0);
+        sender.send(0).unwrap();
+        let steps = Steps::default();
+        silent(|| {
+            both(
+                || {
+                    atomic_block!(name = "send", {
+                        let mut message = 1;
+                        while let Err(refused) = sender.try_send(message) {
+                            message = refused.into_inner();
+                            steps.reach(1);
+                        }
+                        assert_eq!(data.load(SeqCst), 1);
+                    });
+                },
+                || {
+                    steps.wait(1);
+                    atomic_block!(name = "make room", {
+                        data.store(1, SeqCst);
+                        receiver.try_recv().unwrap();
+                    });
+                },
+            );
+        });
+    }
+}
