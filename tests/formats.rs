@@ -236,7 +236,7 @@ fn lines_of_roadrunner_that_do_not_parse_are_named() {
 fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w rw acq rel begin end fork join acqs rels up down split restart signal await send recv retire val upd.add \
                  upd.sub upd.and upd.or upd.xor upd.max upd.min upd.send quit born upd.init cas cas.failed pause busy \
-                 vain.add vain.and vain.or vain.xor vain.max vain.min vain.swap retire.lock";
+                 vain.add vain.and vain.or vain.xor vain.max vain.min vain.swap vain.init retire.lock";
     let long = "x".repeat(5000);
     let cases = [
         (
@@ -577,11 +577,12 @@ fn a_changed_bit_is_found_wherever_it_is() {
             .to_string(),
         "a.aero: byte 0: expected an .aero file, which begins with `AERO\\r\\n\\x1a\\n`, found `T0|r(x)|`"
     );
-    let mut newer = good;
-    newer[8] = 2;
+    // Files of before the checksum was a CRC-32.
+    let mut older = good;
+    older[8] = 1;
     assert_eq!(
-        message("a.aero", &newer),
-        "a.aero: byte 8: expected version 1, found version 2"
+        message("a.aero", &older),
+        "a.aero: byte 8: expected version 2, found version 1"
     );
 }
 

@@ -42,23 +42,24 @@
 //! clock; a join takes that of a strand that did anything. A slot of a joined strand is used again with larger times; accesses know the strand that made
 //! them by a serial number, so that a new strand is not taken for the old one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::groups::Groups;
-use super::vector_clock::{Clock, NumberHash};
-use super::{Engine, Transaction, Violation, at};
+use super::{Clock, Engine, Transaction, Violation};
+use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId};
 
 /// The published vector-clock engine. See the [module's documentation](self).
 #[derive(Debug, Default)]
 pub struct Aerodrome {
     strands: Vec<Strand>,
-    slot_of: Vec<Option<u32>>,
+    slot_of: Dense<StrandId, Option<u32>>,
     free: Vec<u32>,
     serials: u64,
-    variables: Vec<Groups<Group>>,
-    syncs: Vec<Option<Box<Sync>>>,
+    variables: Dense<u32, Groups<Group>>,
+    syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
 #[derive(Debug)]
@@ -70,7 +71,7 @@ struct Strand {
     lived: bool,
     open: Option<Open>,
     /// The objects whose clocks may know the open transaction.
-    updates: HashSet<u32, NumberHash>,
+    updates: FxHashSet<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -175,7 +176,7 @@ impl Aerodrome {
     }
 
     fn slot(&mut self, id: StrandId) -> u32 {
-        match at(&mut self.slot_of, id.0) {
+        match self.slot_of.entry(id) {
             Some(slot) => *slot,
             None => self.allocate(id),
         }
@@ -196,19 +197,19 @@ impl Aerodrome {
             clock: Arc::new(clock),
             lived: false,
             open: None,
-            updates: HashSet::default(),
+            updates: FxHashSet::default(),
         };
         match self.strands.get_mut(slot as usize) {
             Some(old) => *old = strand,
             None => self.strands.push(strand),
         }
-        *at(&mut self.slot_of, id.0) = Some(slot);
+        *self.slot_of.entry(id) = Some(slot);
         slot
     }
 
     /// The strand is over and will not be joined any more.
     fn release(&mut self, id: StrandId) {
-        if let Some(slot) = at(&mut self.slot_of, id.0).take() {
+        if let Some(slot) = self.slot_of.entry(id).take() {
             self.free.push(slot);
         }
     }
@@ -277,7 +278,7 @@ impl Aerodrome {
 
     /// The object's clock is to be brought up to date at the end of the open transactions that `clock` knows.
     fn expect_updates(&mut self, object: u32, clock: &Clock) {
-        for (strand, slot) in self.strands.iter_mut().zip(0..) {
+        for (strand, slot) in self.strands.iter_mut().zip(0_u32..) {
             if let Some(open) = &strand.open
                 && open.begin <= clock.get(slot)
             {
@@ -320,12 +321,12 @@ impl Aerodrome {
             }
             for &object in &updates {
                 let mut knew = false;
-                if let Some(variable) = self.variables.get_mut(object as usize) {
+                if let Some(variable) = self.variables.get_mut(object) {
                     for group in variable.all() {
                         knew |= group.learn(slot, begin, &clock);
                     }
                 }
-                if let Some(Some(sync)) = self.syncs.get_mut(object as usize) {
+                if let Some(Some(sync)) = self.syncs.get_mut(object) {
                     for group in [
                         &mut sync.exclusive,
                         &mut sync.shared,
@@ -354,7 +355,7 @@ impl Aerodrome {
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        let mut groups = self.variables.take(event.target);
         let mut found = None;
         for group in groups.before(event.op) {
             let violation = self.after(group, slot, position);
@@ -365,12 +366,12 @@ impl Aerodrome {
         if !group.single.iter().any(|it| Arc::ptr_eq(&it.clock, clock)) {
             group.add(self.store(slot, event.target));
         }
-        self.variables[event.target as usize] = groups;
+        *self.variables.entry(event.target) = groups;
         found
     }
 
     fn sync(&mut self, event: Event) -> &mut Sync {
-        at(&mut self.syncs, event.target).get_or_insert_default()
+        self.syncs.entry(event.target).get_or_insert_default()
     }
 
     /// An event that others come after.
@@ -428,10 +429,10 @@ impl Aerodrome {
     }
 
     fn retire(&mut self, object: u32) {
-        if let Some(variable) = self.variables.get_mut(object as usize) {
+        if let Some(variable) = self.variables.get_mut(object) {
             *variable = Groups::default();
         }
-        if let Some(sync) = self.syncs.get_mut(object as usize) {
+        if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;
         }
     }
@@ -447,14 +448,14 @@ impl Aerodrome {
     }
 
     fn exit(&mut self, id: StrandId, position: u64) -> Option<Box<Violation>> {
-        let slot = *at(&mut self.slot_of, id.0);
+        let slot = *self.slot_of.entry(id);
         slot.and_then(|slot| self.end(slot, position))
     }
 
     fn join_strand(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
         let mut found = self.exit(event.other(), position);
-        if let Some(child) = *at(&mut self.slot_of, event.target) {
+        if let Some(child) = *self.slot_of.entry(event.other()) {
             let strand = &self.strands[child as usize];
             if strand.lived {
                 let clock = Arc::clone(&strand.clock);
@@ -516,7 +517,7 @@ impl super::figures::Clocks for Aerodrome {
     }
 
     fn of_write(&self, variable: usize) -> &Clock {
-        let write = self.variables[variable].last_write();
+        let write = self.variables[variable as u32].last_write();
         &write.expect("the variable is written").single[0].clock
     }
 }

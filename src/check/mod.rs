@@ -13,7 +13,6 @@ mod groups;
 mod kind;
 mod retries;
 mod semantics;
-mod vector_clock;
 pub mod velodrome;
 
 pub use aerodrome::Aerodrome;
@@ -27,7 +26,11 @@ pub use retries::Retries;
 pub use semantics::Lowering;
 pub use velodrome::Velodrome;
 
+use crate::dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+
+/// A strand's knowledge of the others' transactions.
+type Clock = dense::Clock<u64>;
 
 /// Decides conflict serializability of the events it is fed.
 ///
@@ -113,12 +116,4 @@ pub struct Access {
     pub object: Option<ObjectId>,
     /// Where.
     pub site: SiteId,
-}
-
-/// The entry of a dense number, in a table that grows to hold it.
-fn at<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
-    if number as usize >= table.len() {
-        table.resize_with(number as usize + 1, T::default);
-    }
-    &mut table[number as usize]
 }

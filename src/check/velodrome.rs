@@ -25,16 +25,17 @@
 
 use super::cycle::{self, Hop};
 use super::groups::Groups;
-use super::{Access, Edge, Engine, Transaction, Violation, at};
+use super::{Access, Edge, Engine, Transaction, Violation};
+use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId};
 
 /// The engine that keeps the transaction graph. See the [module's documentation](self).
 #[derive(Debug, Default)]
 pub struct Velodrome {
     graph: Graph,
-    strands: Vec<Strand>,
-    variables: Vec<Groups<Vec<Mark>>>,
-    syncs: Vec<Option<Box<Sync>>>,
+    strands: Dense<StrandId, Strand>,
+    variables: Dense<u32, Groups<Vec<Mark>>>,
+    syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -79,7 +80,7 @@ impl Velodrome {
     }
 
     fn strand(&mut self, id: StrandId) -> &mut Strand {
-        at(&mut self.strands, id.0)
+        self.strands.entry(id)
     }
 
     /// The strand's event has happened after those of `before`: gives it its node, and the edges.
@@ -96,7 +97,7 @@ impl Velodrome {
             object: event.its_object(),
             site: event.site,
         };
-        let strand = at(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         let transaction = match &strand.transaction {
             Some(transaction) if strand.is_open => transaction.clone(),
             _ => Transaction {
@@ -142,7 +143,7 @@ impl Velodrome {
                 }
             }
         }
-        let strand = &mut self.strands[event.strand.0 as usize];
+        let strand = &mut self.strands[event.strand];
         let mark = node.map(|node| Mark {
             node,
             former: strand.former,
@@ -180,7 +181,7 @@ impl Velodrome {
     }
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        let mut groups = self.variables.take(event.target);
         for group in groups.before(event.op) {
             group.retain(|mark| self.graph.is_live(mark.node));
         }
@@ -190,12 +191,12 @@ impl Velodrome {
         if let Some(mark) = mark {
             self.graph.join(group, mark);
         }
-        self.variables[event.target as usize] = groups;
+        *self.variables.entry(event.target) = groups;
         found
     }
 
     fn sync(&mut self, event: Event) -> &mut Sync {
-        at(&mut self.syncs, event.target).get_or_insert_default()
+        self.syncs.entry(event.target).get_or_insert_default()
     }
 
     /// An event that others come after.
@@ -242,10 +243,10 @@ impl Velodrome {
     }
 
     fn retire(&mut self, object: u32) {
-        if let Some(variable) = self.variables.get_mut(object as usize) {
+        if let Some(variable) = self.variables.get_mut(object) {
             *variable = Groups::default();
         }
-        if let Some(sync) = self.syncs.get_mut(object as usize) {
+        if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;
         }
     }

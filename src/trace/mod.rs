@@ -46,7 +46,7 @@ pub struct StrandId(pub u32);
 pub struct ObjectId(pub u32);
 
 /// A source location. Not dense: an opaque code that [`Names::site`] resolves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct SiteId(pub u32);
 

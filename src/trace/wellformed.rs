@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{BlockId, Event, Names, ObjectId, Op, StrandId, Target};
+use crate::dense::Dense;
 
 /// A rule that an event breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,8 +188,8 @@ enum State {
 /// ```
 #[derive(Debug, Default)]
 pub struct WellFormed {
-    strands: Vec<Strand>,
-    objects: Vec<State>,
+    strands: Dense<StrandId, Strand>,
+    objects: Dense<ObjectId, State>,
     crowds: Vec<Vec<(StrandId, u32)>>,
     free_crowds: Vec<u32>,
     /// Whether a lock may be given back by another strand than the one that took it.
@@ -268,11 +269,11 @@ impl WellFormed {
     /// Whether the trace's next event counts. Most events are accesses, of which no more is asked than that their strand lives.
     #[inline(always)]
     fn take(&mut self, event: &Event) -> Result<bool, Rule> {
-        let strand = match self.strands.get_mut(event.strand.0 as usize) {
+        let strand = match self.strands.get_mut(event.strand) {
             Some(strand) if strand.life == Life::Live => strand,
             _ => {
                 self.appear(event.strand)?;
-                &mut self.strands[event.strand.0 as usize]
+                &mut self.strands[event.strand]
             }
         };
         // Before all else, so that an access is not decided by a jump among many.
@@ -306,11 +307,7 @@ impl WellFormed {
     }
 
     fn strand(&mut self, id: StrandId) -> &mut Strand {
-        let at = id.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize(at + 1, Strand::default());
-        }
-        &mut self.strands[at]
+        self.strands.entry(id)
     }
 
     #[inline(never)]
@@ -373,7 +370,7 @@ impl WellFormed {
                 Ok(true)
             }
             Op::Retire => {
-                if let Some(state) = self.objects.get_mut(event.target as usize)
+                if let Some(state) = self.objects.get_mut(event.object())
                     && let State::Crowd(crowd) = std::mem::take(state)
                 {
                     self.disperse(crowd);
@@ -388,17 +385,7 @@ impl WellFormed {
 
     #[inline]
     fn object(&mut self, id: ObjectId) -> &mut State {
-        let at = id.0 as usize;
-        if at >= self.objects.len() {
-            self.grow(at);
-        }
-        &mut self.objects[at]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, at: usize) {
-        self.objects.resize(at + 1, State::Free);
+        self.objects.entry(id)
     }
 
     #[inline(always)]
@@ -440,7 +427,7 @@ impl WellFormed {
     /// Why the object cannot be acquired.
     #[cold]
     fn holder(&self, id: ObjectId) -> Rule {
-        match self.objects[id.0 as usize] {
+        match self.objects[id] {
             State::Held { holder, .. } => Rule::Held(holder),
             State::Shared { holder, .. } => Rule::HeldShared(holder),
             State::Crowd(crowd) => Rule::HeldShared(self.crowds[crowd as usize][0].0),

@@ -93,10 +93,10 @@ use mark::{Mark, Tag};
 use paged::Paged;
 use reach::{Reachability, Step};
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::vector_clock::NumberHash;
+use rustc_hash::FxHashMap;
+
 use super::{Engine, FORESIGHT, Violation};
 use crate::trace::{Event, Op, Update};
 
@@ -153,9 +153,9 @@ pub struct Exact {
     messages: Paged<Mark>,
     lists: Lists,
     /// By variable: the vain updates since the last write.
-    vain: HashMap<u32, Vec<Mark>, NumberHash>,
+    vain: FxHashMap<u32, Vec<Mark>>,
     /// By variable: the base, where it is alive.
-    bases: HashMap<u32, Mark, NumberHash>,
+    bases: FxHashMap<u32, Mark>,
 }
 
 impl Default for Exact {
@@ -174,8 +174,8 @@ impl Exact {
             signals: Paged::new(),
             messages: Paged::new(),
             lists: Lists::default(),
-            vain: HashMap::default(),
-            bases: HashMap::default(),
+            vain: FxHashMap::default(),
+            bases: FxHashMap::default(),
         }
     }
 

@@ -107,7 +107,7 @@ impl<R: Read> AeroReader<R> {
             ));
         }
         let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        let sum = super::checksum(0, &header[..12]) as u32;
+        let sum = super::header_checksum(&header[..12]);
         if sum != stored {
             let (expected, found) = (
                 format!("the header's checksum {sum:08x}"),
