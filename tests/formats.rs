@@ -710,7 +710,8 @@ fn an_event_is_found_where_it_stands() {
     let Place::Offset(second) = binary.place(1) else {
         panic!("a byte")
     };
-    // A header, a frame's header, and the strand's definition stand before; the two words of the value, a site and an object between.
+    // A header, a frame's header, and the strand's definition stand before; the two words of the
+    // value, a site and an object between.
     assert_eq!((first, second), (32 + 16, 32 + 16 + 16 + 16 + 24));
 }
 

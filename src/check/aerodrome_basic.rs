@@ -2,24 +2,28 @@
 //!
 //! # The algorithm
 //!
-//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020, Algorithm 1. A strand `t` has two
-//! clocks: `C[t]` of its last event and `C▷[t]` of its last begin. A lock has the clock `L` of its last release, a variable the
-//! clock `W` of its last write and, for each strand, the clock `R[t]` of that strand's last read. An end visits every clock that
-//! there is, and brings those up to date that know the transaction's begin.
+//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020,
+//! Algorithm 1. A strand `t` has two clocks: `C[t]` of its last event and `C▷[t]` of its last
+//! begin. A lock has the clock `L` of its last release, a variable the clock `W` of its last write
+//! and, for each strand, the clock `R[t]` of that strand's last read. An end visits every clock
+//! that there is, and brings those up to date that know the transaction's begin.
 //!
-//! [`aerodrome`](super::aerodrome) is the same algorithm after the reductions of the paper's section 4.3 and more; this one is what
-//! they are measured against. An end costs as much as there are objects, so it is no engine for large traces.
+//! [`aerodrome`](super::aerodrome) is the same algorithm after the reductions of the paper's
+//! section 4.3 and more; this one is what they are measured against. An end costs as much as there
+//! are objects, so it is no engine for large traces.
 //!
 //! # Where it is more than Algorithm 1
 //!
-//! *Classes.* `L`, `W` and `R[t]` are instances of one thing: a clock for the last event of a class, of any strand or of each. The
-//! operations that the paper does not have (shared locks, updates, signals, messages) are further classes.
+//! *Classes.* `L`, `W` and `R[t]` are instances of one thing: a clock for the last event of a
+//! class, of any strand or of each. The operations that the paper does not have (shared locks,
+//! updates, signals, messages) are further classes.
 //!
-//! *A join of a strand without events* takes nothing. Line 22 to the letter reports a transaction that forks a strand and joins
-//! it before that strand has done anything, although nothing comes between the two: by definition 1 that is no violation.
+//! *A join of a strand without events* takes nothing. Line 22 to the letter reports a transaction
+//! that forks a strand and joins it before that strand has done anything, although nothing comes
+//! between the two: by definition 1 that is no violation.
 //!
-//! *A strand's number* may be given away again; its slot in the clocks is not. So each strand of the trace is one of the paper's
-//! threads, and clocks grow with the number of strands.
+//! *A strand's number* may be given away again; its slot in the clocks is not. So each strand of
+//! the trace is one of the paper's threads, and clocks grow with the number of strands.
 
 use super::groups::commute;
 use super::{Clock, Engine, Transaction, Violation};
@@ -190,7 +194,8 @@ impl AerodromeBasic {
         found
     }
 
-    /// An event on an object: it comes after those that it does not commute with, and is the last of its class.
+    /// An event on an object: it comes after those that it does not commute with, and is the last
+    /// of its class.
     fn on_object(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
         let mut lasts = self.objects.take(event.target);

@@ -1,24 +1,27 @@
 //! Multithreaded vector clocks: the causal order of the relevant events of a trace.
 //!
-//! Algorithm A of Rosu and Sen. A strand `i` has a clock `V_i`, an object `x` an access clock `V_x^a` and a write clock
-//! `V_x^w`; on an event of strand `i`
+//! Algorithm A of Rosu and Sen. A strand `i` has a clock `V_i`, an object `x` an access clock
+//! `V_x^a` and a write clock `V_x^w`; on an event of strand `i`
 //!
 //! 1. if it is relevant, `V_i[i] += 1`;
 //! 2. if it reads `x`, `V_i = max(V_i, V_x^w)` and `V_x^a = max(V_x^a, V_i)`;
 //! 3. if it writes `x`, `V_x^w = V_x^a = V_i = max(V_x^a, V_i)`;
 //! 4. if it is relevant, `(event, i, V_i)` is sent to the observer.
 //!
-//! *Synchronization* is reads and writes of the object's own clocks. Acquiring and releasing a lock are writes of it, so
-//! blocks under one lock are never reordered; acquiring and releasing it shared are reads, so readers may be. An update is a
-//! read and a write at once, whatever it commutes with: the value it left behind is part of the state. Fork, join and
-//! messages order as a variable would that one strand writes and the other reads. A signal comes before every later
+//! *Synchronization* is reads and writes of the object's own clocks. Acquiring and releasing a lock
+//! are writes of it, so blocks under one lock are never reordered; acquiring and releasing it
+//! shared are reads, so readers may be. An update is a read and a write at once, whatever it
+//! commutes with: the value it left behind is part of the state. Fork, join and messages order as a
+//! variable would that one strand writes and the other reads. A signal comes before every later
 //! await of the same object, and nothing else is ordered by them.
 //!
-//! *Chains instead of strands.* A component of a clock belongs to a chain: relevant events that are ordered among themselves.
-//! A strand gets a chain with its first relevant event, and leaves it when it exits or is joined, or its number is forked again; a
-//! strand that knows all events of a chain that was left continues it. So clocks are as wide as strands with relevant events
-//! are concurrent, and strands that come and go cost nothing. The proof of the paper's theorem 3 asks no more of the `i` of a
-//! message than that: `e` comes before `e'` iff `V[i] <= V'[i]` iff `V < V'`.
+//! *Chains instead of strands.* A component of a clock belongs to a chain: relevant events that are
+//! ordered among themselves. A strand gets a chain with its first relevant event, and leaves it
+//! when it exits or is joined, or its number is forked again; a strand that knows all events of a
+//! chain that was left continues it. So clocks are as wide as strands with relevant events are
+//! concurrent, and strands that come and go cost nothing. The proof of the paper's theorem 3 asks
+//! no more of the `i` of a message than that: `e` comes before `e'` iff `V[i] <= V'[i]` iff `V <
+//! V'`.
 
 pub use crate::dense::Clock;
 

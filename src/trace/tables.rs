@@ -7,7 +7,8 @@ use super::{
 };
 use crate::dense::Dense;
 
-/// Site codes with this bit are labels that were interned; the others are numbers or defined places.
+/// Site codes with this bit are labels that were interned; the others are numbers or defined
+/// places.
 const LABEL: u32 = 1 << 31;
 
 #[derive(Clone, Debug)]
@@ -34,7 +35,8 @@ pub(crate) struct Description<'a> {
 
 /// The names behind a trace's numbers, as its reader knows them.
 ///
-/// Memory follows the numbers, which are dense: an object that retires gives its entry to the next that gets its number.
+/// Memory follows the numbers, which are dense: an object that retires gives its entry to the next
+/// that gets its number.
 ///
 /// ```
 /// use aerodrome::trace::{Names, ObjectId, ObjectInfo, ObjectKind, SiteId, StrandId, StrandInfo, Tables};

@@ -12,7 +12,8 @@ pub enum Rule {
     AfterJoin,
     /// An event of a strand after its exit.
     AfterExit,
-    /// A strand is forked once, before its first event; its number may be forked again after its join.
+    /// A strand is forked once, before its first event; its number may be forked again after its
+    /// join.
     ForkOfLive,
     /// The number of a joined strand is forked again while a block of its former owner is open.
     ForkOfOpen,
@@ -101,7 +102,8 @@ impl std::error::Error for Malformed {}
 pub struct Admitted {
     /// So many events count.
     pub count: usize,
-    /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing where there is none.
+    /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing
+    /// where there is none.
     pub next: Option<Result<(), Malformed>>,
 }
 
@@ -165,13 +167,16 @@ enum State {
     Sent,
 }
 
-/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and re-entrant acquires.
+/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and
+/// re-entrant acquires.
 ///
-/// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands may wait for one. Blocks
-/// need not end by the name they began with. Locks held and blocks open at the end of the trace are fine: it was cut off.
+/// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands
+/// may wait for one. Blocks need not end by the name they began with. Locks held and blocks open at
+/// the end of the trace are fine: it was cut off.
 ///
-/// A number may be given to a new object after its retirement, so a use of an object that is gone looks like a use of a new one:
-/// what can be told is that a lock is not held and a message was not sent.
+/// A number may be given to a new object after its retirement, so a use of an object that is gone
+/// looks like a use of a new one: what can be told is that a lock is not held and a message was not
+/// sent.
 ///
 /// Memory follows the numbers, which are dense, and the holders of shared locks.
 ///
@@ -202,8 +207,9 @@ impl WellFormed {
         Self::default()
     }
 
-    /// As [`new`](Self::new), for traces of programs that send guards from strand to strand: whoever gives a lock back that is held, gives it back for its
-    /// holder. What nobody holds can still not be given back.
+    /// As [`new`](Self::new), for traces of programs that send guards from strand to strand:
+    /// whoever gives a lock back that is held, gives it back for its holder. What nobody holds can
+    /// still not be given back.
     ///
     /// ```
     /// use aerodrome::trace::{Event, Op, Rule, SiteId, StrandId, WellFormed};
@@ -221,8 +227,8 @@ impl WellFormed {
         }
     }
 
-    /// Takes the trace's next event: gives it back, or nothing where it does not count, or says which rule it breaks.
-    /// After an error the trace is no trace, and there is no use in going on.
+    /// Takes the trace's next event: gives it back, or nothing where it does not count, or says
+    /// which rule it breaks. After an error the trace is no trace, and there is no use in going on.
     #[inline]
     pub fn admit(&mut self, event: &Event) -> Result<Option<Event>, Malformed> {
         match self.take(event) {
@@ -234,7 +240,8 @@ impl WellFormed {
         }
     }
 
-    /// Takes the trace's next events up to the first that does not count or breaks a rule. The same as [`admit`](Self::admit) on each, in less time.
+    /// Takes the trace's next events up to the first that does not count or breaks a rule. The same
+    /// as [`admit`](Self::admit) on each, in less time.
     ///
     /// ```
     /// use aerodrome::trace::{Admitted, Event, Op, SiteId, StrandId, WellFormed};
@@ -266,7 +273,8 @@ impl WellFormed {
         }
     }
 
-    /// Whether the trace's next event counts. Most events are accesses, of which no more is asked than that their strand lives.
+    /// Whether the trace's next event counts. Most events are accesses, of which no more is asked
+    /// than that their strand lives.
     #[inline(always)]
     fn take(&mut self, event: &Event) -> Result<bool, Rule> {
         let strand = match self.strands.get_mut(event.strand) {

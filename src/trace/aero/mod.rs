@@ -1,6 +1,7 @@
 //! The binary format, `.aero`.
 //!
-//! Everything is little-endian and aligned to words of 8 bytes. A file is a header, frames, and an end marker.
+//! Everything is little-endian and aligned to words of 8 bytes. A file is a header, frames, and an
+//! end marker.
 //!
 //! | header | bytes |
 //! |---|---|
@@ -9,24 +10,27 @@
 //! | flags | `u16`: 1 where the trace is to be read under the `paper` semantics |
 //! | check | `u32`: the CRC-32 (IEEE) of the 12 bytes before |
 //!
-//! A frame is a length of the payload in bytes (`u32`, a multiple of 8, at most 1 MiB), its number of events (`u32`), a checksum (`u64`: the CRC-32
-//! of the frame's number as `u64`, its number of events, the payload's length and the payload), then the payload. A lost, doubled or exchanged frame is thereby found as well as
-//! a changed bit. The end marker is a frame that says `u32::MAX` events; its payload is the number of all events, and nothing comes
-//! after it. A process that dies leaves a file without one, which is good up to its last whole frame and then
+//! A frame is a length of the payload in bytes (`u32`, a multiple of 8, at most 1 MiB), its number
+//! of events (`u32`), a checksum (`u64`: the CRC-32 of the frame's number as `u64`, its number of
+//! events, the payload's length and the payload), then the payload. A lost, doubled or exchanged
+//! frame is thereby found as well as a changed bit. The end marker is a frame that says `u32::MAX`
+//! events; its payload is the number of all events, and nothing comes after it. A process that dies
+//! leaves a file without one, which is good up to its last whole frame and then
 //! [`Truncated`](crate::trace::Fault::Truncated).
 //!
 //! The payload is a sequence of records, told apart by the low six bits of their first word:
 //!
 //! | low bits | record |
 //! |---|---|
-//! | 0 to 30 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
+//! | 0 to 61 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
 //! | 62 | an event in two words: its operation (6 bits) and its strand (the high 32 bits), then target and site (32 bits each) |
 //! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), whether the number's owner is the same as before (bit 12), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
 //!
-//! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is known, or of the first that is not,
-//! and an event uses known numbers only. So no file, however damaged, makes a reader reserve more than the file is long.
-//! Site 0 is no site and is known from the start. A strand's or object's definition may come again: the number has got a new owner or, where
-//! bit 12 says so, its owner a name. Bodies:
+//! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is
+//! known, or of the first that is not, and an event uses known numbers only. So no file, however
+//! damaged, makes a reader reserve more than the file is long. Site 0 is no site and is known from
+//! the start. A strand's or object's definition may come again: the number has got a new owner or,
+//! where bit 12 says so, its owner a name. Bodies:
 //!
 //! | defined | body |
 //! |---|---|

@@ -13,9 +13,11 @@ use crate::trace::{
 
 /// Writes the `.aero` format.
 ///
-/// Numbers are the caller's; the writer gives its own, dense ones to the file. What is to be known of a number is defined before the
-/// number is used; a number that is used without has no name. After [`Op::Retire`] or [`Op::Recv`] an object's number is undefined again.
-/// Without [`finish`](AeroWriter::finish) the file lacks its end marker and what was written since the last whole frame.
+/// Numbers are the caller's; the writer gives its own, dense ones to the file. What is to be known
+/// of a number is defined before the number is used; a number that is used without has no name.
+/// After [`Op::Retire`] or [`Op::Recv`] an object's number is undefined again. Without
+/// [`finish`](AeroWriter::finish) the file lacks its end marker and what was written since the last
+/// whole frame.
 ///
 /// ```
 /// use aerodrome::trace::{AeroReader, AeroWriter, Event, Names, Op, Semantics, SiteId, Source, StrandId, StrandInfo};
@@ -160,14 +162,15 @@ impl<W: Write> AeroWriter<W> {
         self.definition(super::DEFINE_BLOCK << 6, number, &body)
     }
 
-    /// Writes an event. Numbers that are not defined have no name; a site that is not defined is none.
+    /// Writes an event. Numbers that are not defined have no name; a site that is not defined is
+    /// none.
     #[inline]
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.event_with(event, &Unnamed)
     }
 
-    /// Writes an event, and before it the definitions of its numbers that the file does not know yet. A fork defines the forked
-    /// strand in any case, as the number may have got a new owner.
+    /// Writes an event, and before it the definitions of its numbers that the file does not know
+    /// yet. A fork defines the forked strand in any case, as the number may have got a new owner.
     #[inline]
     pub fn event_with(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
         let strand = match self.strands.get(event.strand.0) {
