@@ -1,4 +1,5 @@
-//! Every engine on the shapes that decide what it costs. `benches/README.md` says how to read the results.
+//! Every engine on the shapes that decide what it costs. `benches/README.md` says how to read the
+//! results.
 
 mod shapes;
 
@@ -12,7 +13,8 @@ fn main() {
 }
 
 const EVENTS: usize = 1_000_000;
-/// `aerodrome-basic` visits every object at every end: `benches/papers.rs` measures it where that can be waited for.
+/// `aerodrome-basic` visits every object at every end: `benches/papers.rs` measures it where that
+/// can be waited for.
 const ENGINES: [EngineKind; 3] = [
     EngineKind::Exact,
     EngineKind::Aerodrome,

@@ -1,7 +1,7 @@
 //! The lattice on long runs: 100,000 relevant events of four strands that synchronize often.
 //!
-//! The argument is how many writes a strand does between two critical sections; the more, the more of them are concurrent and
-//! the wider the lattice. `max alloc` is the peak of memory.
+//! The argument is how many writes a strand does between two critical sections; the more, the more
+//! of them are concurrent and the wider the lattice. `max alloc` is the peak of memory.
 
 use aerodrome::lattice::{Lattice, Limits, Outcome};
 use aerodrome::trace::*;
@@ -32,7 +32,8 @@ fn names() -> Tables {
     tables
 }
 
-/// Each strand in turn does some writes of its own variable, the last of them in a critical section.
+/// Each strand in turn does some writes of its own variable, the last of them in a critical
+/// section.
 fn trace(events: u64, burst: u64) -> Vec<Event> {
     let event = |strand, op, target| Event {
         strand: StrandId(strand),

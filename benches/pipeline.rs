@@ -1,6 +1,8 @@
-//! What a check costs from end to end, against reading the trace alone; and whether the cost of an event grows with the trace.
+//! What a check costs from end to end, against reading the trace alone; and whether the cost of an
+//! event grows with the trace.
 //!
-//! `cargo bench --features cli --bench pipeline`. Prints two tables; `benches/README.md` says how to read them.
+//! `cargo bench --features cli --bench pipeline`. Prints two tables; `benches/README.md` says how
+//! to read them.
 
 mod shapes;
 

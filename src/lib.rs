@@ -286,6 +286,8 @@ pub mod cli;
 mod collect;
 #[cfg(feature = "crossbeam-channel")]
 pub mod crossbeam_channel;
+#[cfg(feature = "trace")]
+mod dense;
 pub mod hint;
 #[cfg(feature = "trace")]
 pub mod lattice;

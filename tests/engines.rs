@@ -57,8 +57,8 @@ fn exact_finds_the_first_cycle_of_any_trace_at_its_event() {
     });
 }
 
-/// The trace without what is part of no cycle: events outside of blocks and whole transactions, while no other transaction is open. Each event
-/// with its position in the whole trace.
+/// The trace without what is part of no cycle: events outside of blocks and whole transactions,
+/// while no other transaction is open. Each event with its position in the whole trace.
 fn without_quiet(events: &[Event]) -> Vec<(Event, u64)> {
     let mut kept = Vec::new();
     let mut open = 0;
@@ -185,8 +185,8 @@ fn velodrome_finds_the_first_cycle_of_any_trace_at_its_event() {
     });
 }
 
-/// The engine finds a violation by the end of the trace if there is one, and not before the oracle; what it blames is a
-/// transaction of the trace that is open, or just ends.
+/// The engine finds a violation by the end of the trace if there is one, and not before the oracle;
+/// what it blames is a transaction of the trace that is open, or just ends.
 fn has_the_verdict(engine: &mut dyn Engine, events: &[Event]) -> Result<(), String> {
     let events = closed(events);
     let oracle = Oracle::new(&events);
@@ -217,7 +217,7 @@ fn has_the_verdict(engine: &mut dyn Engine, events: &[Event]) -> Result<(), Stri
 }
 
 #[test]
-fn aerodrome_has_the_verdict_on_the_papers_traces_once_their_transactions_are_closed() {
+fn asplos_2020_theorem_3_holds_after_the_reductions_of_section_4_3() {
     for_random_traces(0..20_000, PAPER, |events| {
         has_the_verdict(&mut Aerodrome::new(), events)
     });
@@ -231,7 +231,7 @@ fn aerodrome_has_the_verdict_on_any_trace_once_its_transactions_are_closed() {
 }
 
 #[test]
-fn aerodrome_basic_has_the_verdict_on_the_papers_traces_once_their_transactions_are_closed() {
+fn asplos_2020_theorem_3_algorithm_1_is_sound_and_complete_on_closed_traces() {
     for_random_traces(0..20_000, PAPER, |events| {
         has_the_verdict(&mut AerodromeBasic::new(), events)
     });

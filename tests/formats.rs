@@ -577,11 +577,12 @@ fn a_changed_bit_is_found_wherever_it_is() {
             .to_string(),
         "a.aero: byte 0: expected an .aero file, which begins with `AERO\\r\\n\\x1a\\n`, found `T0|r(x)|`"
     );
-    let mut newer = good;
-    newer[8] = 2;
+    // Files of before the checksum was a CRC-32.
+    let mut older = good;
+    older[8] = 1;
     assert_eq!(
-        message("a.aero", &newer),
-        "a.aero: byte 8: expected version 1, found version 2"
+        message("a.aero", &older),
+        "a.aero: byte 8: expected version 2, found version 1"
     );
 }
 
@@ -709,7 +710,8 @@ fn an_event_is_found_where_it_stands() {
     let Place::Offset(second) = binary.place(1) else {
         panic!("a byte")
     };
-    // A header, a frame's header, and the strand's definition stand before; the two words of the value, a site and an object between.
+    // A header, a frame's header, and the strand's definition stand before; the two words of the
+    // value, a site and an object between.
     assert_eq!((first, second), (32 + 16, 32 + 16 + 16 + 16 + 24));
 }
 

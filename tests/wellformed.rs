@@ -148,7 +148,8 @@ fn in_a_binary_file_the_place_is_a_byte() {
     let text = text("T0 r(x), T0 rel(L)");
     let mut source = aerodrome::trace::from_reader("a.std", text.as_bytes(), None).unwrap();
     let aero = to_aero(source.as_mut()).unwrap();
-    // The headers (32), strand, object and site (16, 24 and 16), the first event (8), and the lock (24).
+    // The headers (32), strand, object and site (16, 24 and 16), the first event (8), and the lock
+    // (24).
     assert_eq!(
         admitted("a.aero", &aero).unwrap_err().to_string(),
         "a.aero: byte 120: expected T0 to hold L, found rel(L) by T0"

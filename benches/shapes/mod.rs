@@ -75,8 +75,8 @@ impl Shape {
     }
 }
 
-/// Transactions that lock two of `locks` accounts in order, move something, and unlock: two-phase locking. Each
-/// transaction begins before the one before it has ended.
+/// Transactions that lock two of `locks` accounts in order, move something, and unlock: two-phase
+/// locking. Each transaction begins before the one before it has ended.
 fn two_phase_locking(strands: u32, locks: u32) -> Shape {
     let mut strand = 0;
     let mut last = None;
@@ -114,7 +114,8 @@ fn thread_local() -> Shape {
     })
 }
 
-/// Every transaction reads eight of 1,000 variables that all strands read; all transactions of a round are open at once.
+/// Every transaction reads eight of 1,000 variables that all strands read; all transactions of a
+/// round are open at once.
 fn read_shared(strands: u32) -> Shape {
     Shape::new(move |round| {
         for strand in 0..strands {
@@ -151,7 +152,8 @@ fn one_stays_open() -> Shape {
     })
 }
 
-/// Transactions of 4,000 accesses each, of four strands by turns, to 64 variables of their own and 64 that all read.
+/// Transactions of 4,000 accesses each, of four strands by turns, to 64 variables of their own and
+/// 64 that all read.
 fn long_transactions() -> Shape {
     let mut turns = 0;
     Shape::new(move |round| {
@@ -176,7 +178,8 @@ fn long_transactions() -> Shape {
     })
 }
 
-/// A strand forks short ones that touch a few variables and are joined; their numbers are used again.
+/// A strand forks short ones that touch a few variables and are joined; their numbers are used
+/// again.
 fn short_strands() -> Shape {
     let mut at = 0;
     Shape::new(move |round| {

@@ -2,63 +2,73 @@
 //!
 //! # The algorithm
 //!
-//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020. Each strand `t` has a clock
-//! `C[t]`, which knows the transactions that come before what `t` does now; it counts its own transactions in its own component. What is
-//! stored in an object (`W`, `R`, `L` in the paper) is the clock of the strand that accessed it. Who accesses an object joins the clocks of
-//! the accesses that its own does not commute with. Before it does, it *checks*: a clock that knows the
-//! beginning of `t`'s open transaction belongs to something that comes after that transaction, so `t` must not come after it. At the end of a transaction
-//! every clock that knows its beginning learns all that it knows at its end: what comes after a part of a transaction comes after all of it.
+//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020.
+//! Each strand `t` has a clock `C[t]`, which knows the transactions that come before what `t` does
+//! now; it counts its own transactions in its own component. What is stored in an object (`W`, `R`,
+//! `L` in the paper) is the clock of the strand that accessed it. Who accesses an object joins the
+//! clocks of the accesses that its own does not commute with. Before it does, it *checks*: a clock
+//! that knows the beginning of `t`'s open transaction belongs to something that comes after that
+//! transaction, so `t` must not come after it. At the end of a transaction every clock that knows
+//! its beginning learns all that it knows at its end: what comes after a part of a transaction
+//! comes after all of it.
 //!
-//! A violation is found when all transactions of the cycle but one have ended, at the latest. So a cycle of several open transactions is found at the
-//! end of one of them, or never, if the trace stops before; and the engine knows the transaction to blame and the event, but not
-//! the cycle.
+//! A violation is found when all transactions of the cycle but one have ended, at the latest. So a
+//! cycle of several open transactions is found at the end of one of them, or never, if the trace
+//! stops before; and the engine knows the transaction to blame and the event, but not the cycle.
 //!
 //! # The shortcuts
 //!
-//! *One component instead of a clock.* Whether a clock knows the beginning of `t`'s transaction is seen in its component for `t` alone: that component
-//! only ever comes from clocks of `t` as they are after the beginning.
+//! *One component instead of a clock.* Whether a clock knows the beginning of `t`'s transaction is
+//! seen in its component for `t` alone: that component only ever comes from clocks of `t` as they
+//! are after the beginning.
 //!
-//! *Shared clocks* (the paper's lazy updates of written variables). Storing a clock stores a reference to it; a strand's clock is copied when it changes
-//! while it is stored somewhere.
+//! *Shared clocks* (the paper's lazy updates of written variables). Storing a clock stores a
+//! reference to it; a strand's clock is copied when it changes while it is stored somewhere.
 //!
-//! *Reads are folded late, into two clocks* (the paper's read-clock reduction). The readers since the last write are one reference each, until there
-//! are many or a write comes: then they are joined into `all`, and, each without its reader's own component, into `check`. The former is what the
-//! writer joins, the latter what it is checked against: `t`'s own reads must not speak against `t`. At the end of a transaction of
-//! `t`, `check` learns `t`'s clock without `t`'s component. It may thereby come to know more of a reader `u` than other readers knew, but only if
-//! `u` read after the transaction began: if what it learns is the beginning of an open transaction of `u`, that one comes before and
-//! after `t`'s, and is a violation anyway.
+//! *Reads are folded late, into two clocks* (the paper's read-clock reduction). The readers since
+//! the last write are one reference each, until there are many or a write comes: then they are
+//! joined into `all`, and, each without its reader's own component, into `check`. The former is
+//! what the writer joins, the latter what it is checked against: `t`'s own reads must not speak
+//! against `t`. At the end of a transaction of `t`, `check` learns `t`'s clock without `t`'s
+//! component. It may thereby come to know more of a reader `u` than other readers knew, but only if
+//! `u` read after the transaction began: if what it learns is the beginning of an open transaction
+//! of `u`, that one comes before and after `t`'s, and is a violation anyway.
 //!
-//! *Update sets* (the paper's lazy updates at the end). A clock is stored in an object while certain transactions are open whose beginnings
-//! it knows: the object's number goes into the sets of those, and the end of a transaction visits its set, not all objects.
+//! *Update sets* (the paper's lazy updates at the end). A clock is stored in an object while
+//! certain transactions are open whose beginnings it knows: the object's number goes into the sets
+//! of those, and the end of a transaction visits its set, not all objects.
 //!
-//! *Ends that nobody hears of.* Where the clock of a transaction at its end knows the beginning of no other open transaction, nothing
-//! of it is needed: clocks are only ever compared with beginnings of open transactions, now or later, and all later beginnings are
-//! news to it. Comparing the clock with what it was at the transaction's own beginning instead, as the published tool does, is wrong: an
-//! order can be inherited from before, by program order.
+//! *Ends that nobody hears of.* Where the clock of a transaction at its end knows the beginning of
+//! no other open transaction, nothing of it is needed: clocks are only ever compared with
+//! beginnings of open transactions, now or later, and all later beginnings are news to it.
+//! Comparing the clock with what it was at the transaction's own beginning instead, as the
+//! published tool does, is wrong: an order can be inherited from before, by program order.
 //!
 //! # More than the paper has
 //!
-//! Groups of commuting accesses as in [`exact`](super::exact). A fork hands over the
-//! clock; a join takes that of a strand that did anything. A slot of a joined strand is used again with larger times; accesses know the strand that made
-//! them by a serial number, so that a new strand is not taken for the old one.
+//! Groups of commuting accesses as in [`exact`](super::exact). A fork hands over the clock; a join
+//! takes that of a strand that did anything. A slot of a joined strand is used again with larger
+//! times; accesses know the strand that made them by a serial number, so that a new strand is not
+//! taken for the old one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::groups::Groups;
-use super::vector_clock::{Clock, NumberHash};
-use super::{Engine, Transaction, Violation, at};
+use super::{Clock, Engine, Transaction, Violation};
+use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId};
 
 /// The published vector-clock engine. See the [module's documentation](self).
 #[derive(Debug, Default)]
 pub struct Aerodrome {
     strands: Vec<Strand>,
-    slot_of: Vec<Option<u32>>,
+    slot_of: Dense<StrandId, Option<u32>>,
     free: Vec<u32>,
     serials: u64,
-    variables: Vec<Groups<Group>>,
-    syncs: Vec<Option<Box<Sync>>>,
+    variables: Dense<u32, Groups<Group>>,
+    syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
 #[derive(Debug)]
@@ -70,7 +80,7 @@ struct Strand {
     lived: bool,
     open: Option<Open>,
     /// The objects whose clocks may know the open transaction.
-    updates: HashSet<u32, NumberHash>,
+    updates: FxHashSet<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -144,7 +154,8 @@ impl Group {
         }
     }
 
-    /// A transaction of `slot` that began at `begin` has ended with `clock`. Says whether anything here knew it.
+    /// A transaction of `slot` that began at `begin` has ended with `clock`. Says whether anything
+    /// here knew it.
     fn learn(&mut self, slot: u32, begin: u64, clock: &Arc<Clock>) -> bool {
         let mut knew = false;
         for stored in &mut self.single {
@@ -175,7 +186,7 @@ impl Aerodrome {
     }
 
     fn slot(&mut self, id: StrandId) -> u32 {
-        match at(&mut self.slot_of, id.0) {
+        match self.slot_of.entry(id) {
             Some(slot) => *slot,
             None => self.allocate(id),
         }
@@ -196,19 +207,19 @@ impl Aerodrome {
             clock: Arc::new(clock),
             lived: false,
             open: None,
-            updates: HashSet::default(),
+            updates: FxHashSet::default(),
         };
         match self.strands.get_mut(slot as usize) {
             Some(old) => *old = strand,
             None => self.strands.push(strand),
         }
-        *at(&mut self.slot_of, id.0) = Some(slot);
+        *self.slot_of.entry(id) = Some(slot);
         slot
     }
 
     /// The strand is over and will not be joined any more.
     fn release(&mut self, id: StrandId) {
-        if let Some(slot) = at(&mut self.slot_of, id.0).take() {
+        if let Some(slot) = self.slot_of.entry(id).take() {
             self.free.push(slot);
         }
     }
@@ -275,9 +286,10 @@ impl Aerodrome {
         stored
     }
 
-    /// The object's clock is to be brought up to date at the end of the open transactions that `clock` knows.
+    /// The object's clock is to be brought up to date at the end of the open transactions that
+    /// `clock` knows.
     fn expect_updates(&mut self, object: u32, clock: &Clock) {
-        for (strand, slot) in self.strands.iter_mut().zip(0..) {
+        for (strand, slot) in self.strands.iter_mut().zip(0_u32..) {
             if let Some(open) = &strand.open
                 && open.begin <= clock.get(slot)
             {
@@ -320,12 +332,12 @@ impl Aerodrome {
             }
             for &object in &updates {
                 let mut knew = false;
-                if let Some(variable) = self.variables.get_mut(object as usize) {
+                if let Some(variable) = self.variables.get_mut(object) {
                     for group in variable.all() {
                         knew |= group.learn(slot, begin, &clock);
                     }
                 }
-                if let Some(Some(sync)) = self.syncs.get_mut(object as usize) {
+                if let Some(Some(sync)) = self.syncs.get_mut(object) {
                     for group in [
                         &mut sync.exclusive,
                         &mut sync.shared,
@@ -354,7 +366,7 @@ impl Aerodrome {
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        let mut groups = self.variables.take(event.target);
         let mut found = None;
         for group in groups.before(event.op) {
             let violation = self.after(group, slot, position);
@@ -365,12 +377,12 @@ impl Aerodrome {
         if !group.single.iter().any(|it| Arc::ptr_eq(&it.clock, clock)) {
             group.add(self.store(slot, event.target));
         }
-        self.variables[event.target as usize] = groups;
+        *self.variables.entry(event.target) = groups;
         found
     }
 
     fn sync(&mut self, event: Event) -> &mut Sync {
-        at(&mut self.syncs, event.target).get_or_insert_default()
+        self.syncs.entry(event.target).get_or_insert_default()
     }
 
     /// An event that others come after.
@@ -428,10 +440,10 @@ impl Aerodrome {
     }
 
     fn retire(&mut self, object: u32) {
-        if let Some(variable) = self.variables.get_mut(object as usize) {
+        if let Some(variable) = self.variables.get_mut(object) {
             *variable = Groups::default();
         }
-        if let Some(sync) = self.syncs.get_mut(object as usize) {
+        if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;
         }
     }
@@ -447,14 +459,14 @@ impl Aerodrome {
     }
 
     fn exit(&mut self, id: StrandId, position: u64) -> Option<Box<Violation>> {
-        let slot = *at(&mut self.slot_of, id.0);
+        let slot = *self.slot_of.entry(id);
         slot.and_then(|slot| self.end(slot, position))
     }
 
     fn join_strand(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
         let mut found = self.exit(event.other(), position);
-        if let Some(child) = *at(&mut self.slot_of, event.target) {
+        if let Some(child) = *self.slot_of.entry(event.other()) {
             let strand = &self.strands[child as usize];
             if strand.lived {
                 let clock = Arc::clone(&strand.clock);
@@ -517,7 +529,7 @@ impl super::figures::Clocks for Aerodrome {
     }
 
     fn of_write(&self, variable: usize) -> &Clock {
-        let write = self.variables[variable].last_write();
+        let write = self.variables[variable as u32].last_write();
         &write.expect("the variable is written").single[0].clock
     }
 }

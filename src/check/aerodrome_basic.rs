@@ -2,36 +2,40 @@
 //!
 //! # The algorithm
 //!
-//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020, Algorithm 1. A strand `t` has two
-//! clocks: `C[t]` of its last event and `C▷[t]` of its last begin. A lock has the clock `L` of its last release, a variable the
-//! clock `W` of its last write and, for each strand, the clock `R[t]` of that strand's last read. An end visits every clock that
-//! there is, and brings those up to date that know the transaction's begin.
+//! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020,
+//! Algorithm 1. A strand `t` has two clocks: `C[t]` of its last event and `C▷[t]` of its last
+//! begin. A lock has the clock `L` of its last release, a variable the clock `W` of its last write
+//! and, for each strand, the clock `R[t]` of that strand's last read. An end visits every clock
+//! that there is, and brings those up to date that know the transaction's begin.
 //!
-//! [`aerodrome`](super::aerodrome) is the same algorithm after the reductions of the paper's section 4.3 and more; this one is what
-//! they are measured against. An end costs as much as there are objects, so it is no engine for large traces.
+//! [`aerodrome`](super::aerodrome) is the same algorithm after the reductions of the paper's
+//! section 4.3 and more; this one is what they are measured against. An end costs as much as there
+//! are objects, so it is no engine for large traces.
 //!
 //! # Where it is more than Algorithm 1
 //!
-//! *Classes.* `L`, `W` and `R[t]` are instances of one thing: a clock for the last event of a class, of any strand or of each. The
-//! operations that the paper does not have (shared locks, updates, signals, messages) are further classes.
+//! *Classes.* `L`, `W` and `R[t]` are instances of one thing: a clock for the last event of a
+//! class, of any strand or of each. The operations that the paper does not have (shared locks,
+//! updates, signals, messages) are further classes.
 //!
-//! *A join of a strand without events* takes nothing. Line 22 to the letter reports a transaction that forks a strand and joins
-//! it before that strand has done anything, although nothing comes between the two: by definition 1 that is no violation.
+//! *A join of a strand without events* takes nothing. Line 22 to the letter reports a transaction
+//! that forks a strand and joins it before that strand has done anything, although nothing comes
+//! between the two: by definition 1 that is no violation.
 //!
-//! *A strand's number* may be given away again; its slot in the clocks is not. So each strand of the trace is one of the paper's
-//! threads, and clocks grow with the number of strands.
+//! *A strand's number* may be given away again; its slot in the clocks is not. So each strand of
+//! the trace is one of the paper's threads, and clocks grow with the number of strands.
 
 use super::groups::commute;
-use super::vector_clock::Clock;
-use super::{Engine, Transaction, Violation, at};
+use super::{Clock, Engine, Transaction, Violation};
+use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId, Update};
 
 /// The published engine without reductions. See the [module's documentation](self).
 #[derive(Debug, Default)]
 pub struct AerodromeBasic {
     strands: Vec<Strand>,
-    slot_of: Vec<Option<u32>>,
-    objects: Vec<Vec<Last>>,
+    slot_of: Dense<StrandId, Option<u32>>,
+    objects: Dense<u32, Vec<Last>>,
 }
 
 #[derive(Debug, Default)]
@@ -124,7 +128,7 @@ impl AerodromeBasic {
 
     /// The slot of a strand that does something.
     fn live(&mut self, id: StrandId) -> u32 {
-        let slot = match *at(&mut self.slot_of, id.0) {
+        let slot = match *self.slot_of.entry(id) {
             Some(slot) => slot,
             None => self.allocate(id),
         };
@@ -137,7 +141,7 @@ impl AerodromeBasic {
         let mut strand = Strand::default();
         strand.clock.set(slot, 1);
         self.strands.push(strand);
-        *at(&mut self.slot_of, id.0) = Some(slot);
+        *self.slot_of.entry(id) = Some(slot);
         slot
     }
 
@@ -190,10 +194,11 @@ impl AerodromeBasic {
         found
     }
 
-    /// An event on an object: it comes after those that it does not commute with, and is the last of its class.
+    /// An event on an object: it comes after those that it does not commute with, and is the last
+    /// of its class.
     fn on_object(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let mut lasts = std::mem::take(at(&mut self.objects, event.target));
+        let mut lasts = self.objects.take(event.target);
         let mut found = None;
         for last in &lasts {
             if last.slot != slot && last.class.precedes(event.op) {
@@ -211,12 +216,12 @@ impl AerodromeBasic {
                 None => lasts.push(last),
             }
         }
-        self.objects[event.target as usize] = lasts;
+        *self.objects.entry(event.target) = lasts;
         found
     }
 
     fn retire(&mut self, object: u32) {
-        if let Some(lasts) = self.objects.get_mut(object as usize) {
+        if let Some(lasts) = self.objects.get_mut(object) {
             lasts.clear();
         }
     }
@@ -233,7 +238,7 @@ impl AerodromeBasic {
     fn join(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
         let found = self.exit(event.other(), position);
-        let child = at(&mut self.slot_of, event.target).take();
+        let child = self.slot_of.entry(event.other()).take();
         let child = child.map(|child| &self.strands[child as usize]);
         let Some(clock) = child
             .filter(|child| child.lived)
@@ -247,7 +252,7 @@ impl AerodromeBasic {
 
     /// The strand is over, and so is its transaction.
     fn exit(&mut self, id: StrandId, position: u64) -> Option<Box<Violation>> {
-        let slot = *at(&mut self.slot_of, id.0);
+        let slot = *self.slot_of.entry(id);
         slot.and_then(|slot| self.end(slot, position))
     }
 }
@@ -291,7 +296,7 @@ impl super::figures::Clocks for AerodromeBasic {
     }
 
     fn of_write(&self, variable: usize) -> &Clock {
-        let mut lasts = self.objects[variable].iter();
+        let mut lasts = self.objects[variable as u32].iter();
         let last = lasts.find(|last| last.class == Class::Write);
         &last.expect("the variable is written").clock
     }

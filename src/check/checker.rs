@@ -5,7 +5,8 @@ use std::collections::hash_map::{DefaultHasher, Entry, HashMap};
 use std::hash::{Hash, Hasher};
 
 use super::kind::{AnyEngine, Inlined, Visitor};
-use super::{EngineKind, FORESIGHT, Lowering, Retries, Violation, at};
+use super::{EngineKind, FORESIGHT, Lowering, Retries, Violation};
+use crate::dense::Dense;
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, SiteId, StrandId};
 
 /// Checks a trace: [`Retries`], [`Lowering`], an [`Engine`](super::Engine), and what stands between the engine and the user.
@@ -70,7 +71,7 @@ struct Front {
     lowering: Lowering,
     open: Open,
     /// By strand: where its block began or was split last, as recorded; 0 where it is in none.
-    since: Vec<u64>,
+    since: Dense<StrandId, u64>,
     /// Violations, each with the site of the recorded event that closed it.
     found: Vec<(Box<Violation>, SiteId)>,
 }
@@ -93,7 +94,7 @@ impl Checker {
                 retries: (semantics == Semantics::Rust).then(Retries::new),
                 lowering: Lowering::new(semantics),
                 open: Open::default(),
-                since: Vec::new(),
+                since: Dense::new(),
                 found: Vec::new(),
             },
             engine: AnyEngine::new(engine),
@@ -134,7 +135,7 @@ impl Checker {
 
     /// The position at which the strand's open block began, or was split last by a recorded wait.
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
-        let since = self.front.since.get(strand.0 as usize).copied();
+        let since = self.front.since.get(strand).copied();
         since.filter(|&begin| begin != 0)
     }
 
@@ -323,17 +324,10 @@ impl Front {
         let since = match event.op {
             Op::Begin => position,
             Op::End | Op::Exit => 0,
-            Op::Split
-                if self
-                    .since
-                    .get(event.strand.0 as usize)
-                    .is_some_and(|&it| it != 0) =>
-            {
-                position
-            }
+            Op::Split if self.since.get(event.strand).is_some_and(|&it| it != 0) => position,
             _ => return,
         };
-        *at(&mut self.since, event.strand.0) = since;
+        *self.since.entry(event.strand) = since;
     }
 
     fn flush<E: Inlined>(&mut self, engine: &mut E, group: Option<u32>) {
@@ -478,7 +472,7 @@ fn orders(event: &Event, names: &(impl Names + ?Sized)) -> bool {
 #[derive(Debug, Default)]
 struct Open {
     /// By strand.
-    is_open: Vec<bool>,
+    is_open: Dense<StrandId, bool>,
     count: usize,
 }
 
@@ -495,7 +489,7 @@ impl Open {
     /// What it was before.
     #[inline]
     fn set(&mut self, strand: StrandId, is_open: bool) -> bool {
-        std::mem::replace(at(&mut self.is_open, strand.0), is_open)
+        std::mem::replace(self.is_open.entry(strand), is_open)
     }
 }
 

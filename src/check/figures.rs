@@ -1,6 +1,6 @@
 //! The example traces of Mathur and Viswanathan's paper, with the clocks of its figures 5 to 7.
 
-use super::vector_clock::Clock;
+use super::Clock;
 use super::{Aerodrome, AerodromeBasic, Engine};
 use crate::trace::{Event, Op, SiteId, StrandId};
 

@@ -22,7 +22,8 @@ pub(super) fn commute(a: Op, b: Op) -> bool {
 pub(super) struct Groups<G> {
     current: Group<G>,
     before: Group<G>,
-    /// What came before reads and updates of one kind that have taken turns; see [`exact`](super::exact).
+    /// What came before reads and updates of one kind that have taken turns; see
+    /// [`exact`](super::exact).
     base: Group<G>,
     vain: Vec<(Update, G)>,
 }
@@ -131,7 +132,8 @@ mod tests {
     use super::*;
     use Update::{Add, Or};
 
-    /// Every access comes after those before it that it does not commute with, directly or through others.
+    /// Every access comes after those before it that it does not commute with, directly or through
+    /// others.
     #[test]
     fn what_is_not_kept_is_implied() {
         let ops = [

@@ -41,6 +41,7 @@ macro_rules! engines {
         }
 
         /// The engines without indirection: the checker calls one for every event.
+        #[allow(clippy::large_enum_variant, reason = "there is one of it, not a list")]
         #[derive(Debug)]
         pub(super) enum AnyEngine {
             $($kind($kind),)*

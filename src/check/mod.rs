@@ -13,7 +13,6 @@ mod groups;
 mod kind;
 mod retries;
 mod semantics;
-mod vector_clock;
 pub mod velodrome;
 
 pub use aerodrome::Aerodrome;
@@ -27,23 +26,30 @@ pub use retries::Retries;
 pub use semantics::Lowering;
 pub use velodrome::Velodrome;
 
+use crate::dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+
+/// A strand's knowledge of the others' transactions.
+type Clock = dense::Clock<u64>;
 
 /// Decides conflict serializability of the events it is fed.
 ///
-/// An engine takes a trace that is well formed (`trace::WellFormed` sees to that: no nested begin, no re-entrant
-/// acquire) and already read under a [`Semantics`](crate::trace::Semantics) (`check::Checker` does that, with [`Retries`]
-/// and [`Lowering`]: no [`Op::Split`], no [`Op::Pause`], no exchange, no acquire of a lock that does not order).
+/// An engine takes a trace that is well formed (`trace::WellFormed` sees to that: no nested begin,
+/// no re-entrant acquire) and already read under a [`Semantics`](crate::trace::Semantics)
+/// (`check::Checker` does that, with [`Retries`] and [`Lowering`]: no [`Op::Split`], no
+/// [`Op::Pause`], no exchange, no acquire of a lock that does not order).
 pub trait Engine {
     /// Takes the next event. `position` counts the trace's events from 1 and only grows.
     ///
-    /// After a violation the engine may be fed on: the edge that closed the cycle is not taken, so that the graph stays
-    /// acyclic and every later violation is a real cycle again.
+    /// After a violation the engine may be fed on: the edge that closed the cycle is not taken, so
+    /// that the graph stays acyclic and every later violation is a real cycle again.
     fn step(&mut self, event: Event, position: u64) -> Option<Box<Violation>>;
 
-    /// Takes events that follow one another, the first of them at `position`, until one closes a cycle; says how many were taken.
+    /// Takes events that follow one another, the first of them at `position`, until one closes a
+    /// cycle; says how many were taken.
     ///
-    /// The same as [`step`](Engine::step) on each, but faster: where there are many variables the cost is in waiting for them.
+    /// The same as [`step`](Engine::step) on each, but faster: where there are many variables the
+    /// cost is in waiting for them.
     fn run(&mut self, events: &[Event], position: u64) -> (usize, Option<Box<Violation>>) {
         for (at, event) in events.iter().enumerate() {
             let found = self.step(*event, position + at as u64);
@@ -54,7 +60,8 @@ pub trait Engine {
         (events.len(), None)
     }
 
-    /// The event will be taken soon: an engine may fetch from memory what it is going to look at. Changes nothing.
+    /// The event will be taken soon: an engine may fetch from memory what it is going to look at.
+    /// Changes nothing.
     #[inline]
     fn foresee(&self, event: &Event) {
         let _ = event;
@@ -73,8 +80,8 @@ pub struct Violation {
     pub blame: usize,
     /// The transactions of the cycle, in its order.
     pub transactions: Vec<Transaction>,
-    /// `edges[i]` leads from `transactions[i]` to the next, the last one back to the first. Empty where the engine keeps
-    /// no edges.
+    /// `edges[i]` leads from `transactions[i]` to the next, the last one back to the first. Empty
+    /// where the engine keeps no edges.
     pub edges: Vec<Edge>,
 }
 
@@ -113,12 +120,4 @@ pub struct Access {
     pub object: Option<ObjectId>,
     /// Where.
     pub site: SiteId,
-}
-
-/// The entry of a dense number, in a table that grows to hold it.
-fn at<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
-    if number as usize >= table.len() {
-        table.resize_with(number as usize + 1, T::default);
-    }
-    &mut table[number as usize]
 }

@@ -32,10 +32,11 @@
 //! came: nothing overtakes an undecided look. While nothing is undecided, events pass straight through. Groups are independent of each other until they touch the same object: then their
 //! queues become one. More than [`LIMIT`] events are not held: the oldest undecided looks then count.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use super::at;
-use super::vector_clock::NumberHash;
+use rustc_hash::FxHashMap;
+
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 
 /// So many events wait at most.
@@ -66,11 +67,11 @@ const LIMIT: usize = 1 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Retries<T> {
-    strands: Vec<Strand>,
+    strands: Dense<StrandId, Strand>,
     /// Those that are not empty.
     queues: Vec<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
-    touched: Vec<u32>,
+    touched: Dense<ObjectId, u32>,
     /// What an exchange comes out as.
     exchange: Op,
     queue_ids: u32,
@@ -143,7 +144,7 @@ impl Strand {
 struct Run {
     looks: Vec<Look>,
     /// The last look at each object: its index and one.
-    last: HashMap<Key, u32, NumberHash>,
+    last: FxHashMap<Key, u32>,
     /// Exchanges of one object that no other write has followed.
     exchanges: Vec<Exchange>,
     failures: Vec<Failure>,
@@ -452,8 +453,8 @@ impl Run {
     /// all but the first and the last.
     fn tidy_up(&mut self) {
         let kept = self.exchanges.first().map(|it| it.object);
-        let mut firsts = HashMap::new();
-        let mut lasts = HashMap::new();
+        let mut firsts = FxHashMap::default();
+        let mut lasts = FxHashMap::default();
         let place = |look: &Look| (look.key, look.site, look.is_overwritten);
         for look in self.looks.iter().filter(|look| look.number > self.segment) {
             firsts.entry(place(look)).or_insert(look.number);
@@ -486,9 +487,9 @@ impl<T: Copy> Retries<T> {
     /// At the start of a trace.
     pub fn new() -> Self {
         Self {
-            strands: Vec::new(),
+            strands: Dense::new(),
             queues: Vec::new(),
-            touched: Vec::new(),
+            touched: Dense::new(),
             exchange: Op::ReadWrite,
             queue_ids: 0,
             now: 0,
@@ -507,7 +508,7 @@ impl<T: Copy> Retries<T> {
 
     /// What a strand does is of this group from here on; all are of group 0 at first.
     pub fn set_group(&mut self, strand: StrandId, group: u32) {
-        at(&mut self.strands, strand.0).group = group;
+        self.strands.entry(strand).group = group;
     }
 
     /// Whether nothing is held back.
@@ -543,7 +544,7 @@ impl<T: Copy> Retries<T> {
     /// Takes the next event, and gives out what is decided.
     pub fn take(&mut self, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
         self.now += 1;
-        let strand = at(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         if strand.is_inside() {
             return self.take_inside(event, tag, emit);
         }
@@ -562,7 +563,7 @@ impl<T: Copy> Retries<T> {
 
     /// A lock that does not order was acquired or released: what [`take`](Self::take) does, but the event itself is left out.
     pub fn pass_over(&mut self, event: Event) {
-        let strand = at(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         if strand.is_inside() && matches!(event.op, Op::Acquire | Op::AcquireShared | Op::Upgrade) {
             self.now += 1;
             self.acquire(event);
@@ -588,7 +589,7 @@ impl<T: Copy> Retries<T> {
     fn take_inside(&mut self, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
         let number = self.now;
         let mut dropped = Vec::new();
-        let strand = &mut self.strands[event.strand.0 as usize];
+        let strand = &mut self.strands[event.strand];
         let undecided = State::Undecided(strand.runs);
         let run = &mut strand.run;
         let key = Key::content(event.target);
@@ -682,16 +683,16 @@ impl<T: Copy> Retries<T> {
             Op::Fork => {
                 let root = strand.root.unwrap_or(event.strand);
                 self.end(event.other());
-                let child = at(&mut self.strands, event.target);
+                let child = self.strands.entry(event.other());
                 child.root = Some(root);
                 child.run.clear();
-                self.strands[root.0 as usize].workers.push(event.other());
+                self.strands[root].workers.push(event.other());
             }
             Op::Join => {
                 let root = strand.root.unwrap_or(event.strand);
-                let child = at(&mut self.strands, event.target).root;
+                let child = self.strands.entry(event.other()).root;
                 if child != Some(root) {
-                    let run = &mut self.strands[event.strand.0 as usize].run;
+                    let run = &mut self.strands[event.strand].run;
                     run.begin_segment(number);
                 }
                 self.end(event.other());
@@ -708,7 +709,7 @@ impl<T: Copy> Retries<T> {
 
     /// A strand inside a block has acquired a lock.
     fn acquire(&mut self, event: Event) {
-        let strand = &mut self.strands[event.strand.0 as usize];
+        let strand = &mut self.strands[event.strand];
         if event.op == Op::Acquire {
             strand.acquired = Some(event.target);
         }
@@ -727,7 +728,7 @@ impl<T: Copy> Retries<T> {
         if split.is_none() && dropped.is_empty() {
             return;
         }
-        let touched = self.strands[strand.0 as usize].touched;
+        let touched = self.strands[strand].touched;
         let Some(queue) = self.queues.iter_mut().find(|queue| queue.id == touched) else {
             return;
         };
@@ -744,19 +745,19 @@ impl<T: Copy> Retries<T> {
 
     /// The strand does nothing for its block any more, and it has no block.
     fn end(&mut self, id: StrandId) {
-        let strand = at(&mut self.strands, id.0);
+        let strand = self.strands.entry(id);
         strand.in_block = false;
         strand.acquired = None;
         strand.runs = strand.runs.wrapping_add(1);
         strand.run.clear();
         let workers = std::mem::take(&mut strand.workers);
         if let Some(root) = strand.root.take() {
-            let workers = &mut self.strands[root.0 as usize].workers;
+            let workers = &mut self.strands[root].workers;
             workers.retain(|&worker| worker != id);
         }
         for worker in workers {
             // A block of its own goes on, and begins here.
-            let worker = &mut self.strands[worker.0 as usize];
+            let worker = &mut self.strands[worker];
             worker.root = None;
             worker.runs = worker.runs.wrapping_add(1);
             worker.run.clear();
@@ -780,12 +781,12 @@ impl<T: Copy> Retries<T> {
             None => self.new_queue(self.group(event.strand)),
         };
         let id = self.queues[index].id;
-        self.strands[event.strand.0 as usize].touched = id;
+        self.strands[event.strand].touched = id;
         if let Op::Fork | Op::Join = event.op {
-            at(&mut self.strands, event.target).touched = id;
+            self.strands.entry(event.other()).touched = id;
         }
         if let Some(object) = event.its_object() {
-            *at(&mut self.touched, object.0) = id;
+            *self.touched.entry(object) = id;
         }
         self.queues[index].items.push_back(Item {
             event,
@@ -805,7 +806,7 @@ impl<T: Copy> Retries<T> {
 
     /// Gives out what is decided where the strand's events wait.
     fn release(&mut self, strand: StrandId, emit: &mut impl FnMut(Event, T)) {
-        let touched = self.strands[strand.0 as usize].touched;
+        let touched = self.strands[strand].touched;
         if let Some(index) = self.queues.iter().position(|queue| queue.id == touched) {
             self.give_out(index, Forced::None, emit);
         }
@@ -815,7 +816,7 @@ impl<T: Copy> Retries<T> {
     fn give_out(&mut self, index: usize, mut forced: Forced, emit: &mut impl FnMut(Event, T)) {
         while let Some(item) = self.queues[index].items.front() {
             let id = item.event.strand;
-            if item.state == State::Undecided(self.strands[id.0 as usize].runs) {
+            if item.state == State::Undecided(self.strands[id].runs) {
                 let is_forced = match forced {
                     Forced::None => false,
                     Forced::First | Forced::All => true,
@@ -827,7 +828,7 @@ impl<T: Copy> Retries<T> {
                 if forced == Forced::First {
                     forced = Forced::None;
                 }
-                self.strands[id.0 as usize].settle();
+                self.strands[id].settle();
             }
             let Some(item) = self.queues[index].items.pop_front() else {
                 return;
@@ -853,8 +854,8 @@ impl<T: Copy> Retries<T> {
 
     /// The strand's group: while it works for another's block, that one's.
     fn group(&self, strand: StrandId) -> u32 {
-        let strand = &self.strands[strand.0 as usize];
-        let root = strand.root.map(|root| &self.strands[root.0 as usize]);
+        let strand = &self.strands[strand];
+        let root = strand.root.map(|root| &self.strands[root]);
         root.unwrap_or(strand).group
     }
 
@@ -865,7 +866,7 @@ impl<T: Copy> Retries<T> {
 
     /// The queue that an event has to wait in: those of its group, its strand, its object and its other strand are one from here on.
     fn queue_for(&mut self, event: &Event) -> Option<usize> {
-        let strand = &self.strands[event.strand.0 as usize];
+        let strand = &self.strands[event.strand];
         let group = self.group(event.strand);
         if let [queue] = &self.queues[..]
             && queue.groups.contains(&group)
@@ -873,12 +874,10 @@ impl<T: Copy> Retries<T> {
             return Some(0);
         }
         let other = match event.op {
-            Op::Fork | Op::Join => self.strands.get(event.target as usize).map(|it| it.touched),
+            Op::Fork | Op::Join => self.strands.get(event.other()).map(|it| it.touched),
             _ => None,
         };
-        let object = event
-            .its_object()
-            .and_then(|it| self.touched.get(it.0 as usize));
+        let object = event.its_object().and_then(|it| self.touched.get(it));
         let ids = [Some(strand.touched), other, object.copied()];
         let mut found: Option<usize> = self.queue_of(group);
         for id in ids.into_iter().flatten() {
@@ -902,12 +901,12 @@ impl<T: Copy> Retries<T> {
     fn unite(&mut self, a: usize, b: usize) -> usize {
         let (kept, gone) = (a.min(b), a.max(b));
         let gone = self.queues.swap_remove(gone);
-        for strand in &mut self.strands {
+        for strand in self.strands.iter_mut() {
             if strand.touched == gone.id {
                 strand.touched = self.queues[kept].id;
             }
         }
-        for touched in &mut self.touched {
+        for touched in self.touched.iter_mut() {
             if *touched == gone.id {
                 *touched = self.queues[kept].id;
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 
 /// Turns recorded events into plain ones: no [`Op::Split`], each strand in at most one block, and nothing
@@ -31,7 +32,7 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 #[derive(Debug)]
 pub struct Lowering {
     semantics: Semantics,
-    strands: Vec<Strand>,
+    strands: Dense<StrandId, Strand>,
     /// Acquires by strands that work for others, without their releases.
     held: Vec<Event>,
     /// How often each block was split, by where it waited.
@@ -81,7 +82,7 @@ impl Lowering {
     pub fn new(semantics: Semantics) -> Lowering {
         Lowering {
             semantics,
-            strands: Vec::new(),
+            strands: Dense::new(),
             held: Vec::new(),
             splits: BTreeMap::new(),
         }
@@ -135,7 +136,7 @@ impl Lowering {
                     | Op::CompareExchangeFailed
             );
         }
-        let Some(strand) = self.strands.get_mut(event.strand.0 as usize) else {
+        let Some(strand) = self.strands.get_mut(event.strand) else {
             return false;
         };
         if strand.works_for.is_some() {
@@ -195,18 +196,14 @@ impl Lowering {
 
     #[inline]
     fn strand(&mut self, id: StrandId) -> &mut Strand {
-        let at = id.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize_with(at + 1, Strand::default);
-        }
-        &mut self.strands[at]
+        self.strands.entry(id)
     }
 
     /// The strand whose transaction the events of this strand belong to.
     fn transaction(&self, strand: StrandId) -> Option<StrandId> {
-        let works_for = self.strands.get(strand.0 as usize)?.works_for;
+        let works_for = self.strands.get(strand)?.works_for;
         let owner = works_for.unwrap_or(strand);
-        let block = self.strands.get(owner.0 as usize)?.block;
+        let block = self.strands.get(owner)?.block;
         block.is_some().then_some(owner)
     }
 

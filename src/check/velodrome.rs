@@ -1,40 +1,46 @@
-//! The transaction graph itself, with garbage collection and incremental cycle search: the baseline, and the judge.
+//! The transaction graph itself, with garbage collection and incremental cycle search: the
+//! baseline, and the judge.
 //!
 //! # The algorithm
 //!
-//! Flanagan, Freund and Yi, *Velodrome: a sound and complete dynamic atomicity checker for multithreaded programs*, PLDI 2008. Every
-//! transaction is a node, and every pair of events that orders two transactions an edge, kept with its two events. The trace is
-//! conflict serializable if and only if there is no cycle. An edge that would close one is reported and left out.
+//! Flanagan, Freund and Yi, *Velodrome: a sound and complete dynamic atomicity checker for
+//! multithreaded programs*, PLDI 2008. Every transaction is a node, and every pair of events that
+//! orders two transactions an edge, kept with its two events. The trace is conflict serializable if
+//! and only if there is no cycle. An edge that would close one is reported and left out.
 //!
 //! # The shortcuts
 //!
-//! *Garbage collection.* A transaction that has ended gains no in-edges. Where it has none, it is on no cycle, now or later, so it is
-//! removed with its out-edges; its successors may follow. Objects refer to nodes by number and generation, and what is gone orders nothing.
+//! *Garbage collection.* A transaction that has ended gains no in-edges. Where it has none, it is
+//! on no cycle, now or later, so it is removed with its out-edges; its successors may follow.
+//! Objects refer to nodes by number and generation, and what is gone orders nothing.
 //!
-//! *Events outside blocks* are nodes only where they must be. Where all that orders before such an event is gone, so would the node be.
-//! Where all of it is the strand's last node, which has ended, the event is counted to that node: whoever reaches one reaches the other, and
-//! neither gains in-edges. A report still tells them apart, because an access knows its transaction.
+//! *Events outside blocks* are nodes only where they must be. Where all that orders before such an
+//! event is gone, so would the node be. Where all of it is the strand's last node, which has ended,
+//! the event is counted to that node: whoever reaches one reaches the other, and neither gains
+//! in-edges. A report still tells them apart, because an access knows its transaction.
 //!
-//! *Groups of accesses.* As in [`exact`](super::exact): a variable keeps the last groups of commuting
-//! accesses, and everything older is implied. Members that are gone are dropped, by the same argument: who leads to a member
-//! that is gone is gone as well.
+//! *Groups of accesses.* As in [`exact`](super::exact): a variable keeps the last groups of
+//! commuting accesses, and everything older is implied. Members that are gone are dropped, by the
+//! same argument: who leads to a member that is gone is gone as well.
 //!
-//! *Incremental cycle search.* Nodes carry a topological order (Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic
-//! graphs*, 2006). An edge that agrees with it cannot close a cycle and costs nothing; otherwise only nodes between the edge's two
-//! ends in that order are searched, and then given new places.
+//! *Incremental cycle search.* Nodes carry a topological order (Pearce and Kelly, *A dynamic
+//! topological sort algorithm for directed acyclic graphs*, 2006). An edge that agrees with it
+//! cannot close a cycle and costs nothing; otherwise only nodes between the edge's two ends in that
+//! order are searched, and then given new places.
 
 use super::cycle::{self, Hop};
 use super::groups::Groups;
-use super::{Access, Edge, Engine, Transaction, Violation, at};
+use super::{Access, Edge, Engine, Transaction, Violation};
+use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId};
 
 /// The engine that keeps the transaction graph. See the [module's documentation](self).
 #[derive(Debug, Default)]
 pub struct Velodrome {
     graph: Graph,
-    strands: Vec<Strand>,
-    variables: Vec<Groups<Vec<Mark>>>,
-    syncs: Vec<Option<Box<Sync>>>,
+    strands: Dense<StrandId, Strand>,
+    variables: Dense<u32, Groups<Vec<Mark>>>,
+    syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -56,7 +62,8 @@ struct Strand {
 #[derive(Clone, Debug)]
 struct Mark {
     node: NodeRef,
-    /// The strand's [`former`](Strand::former): numbers are reused, and a new owner's access does not come after the old one's.
+    /// The strand's [`former`](Strand::former): numbers are reused, and a new owner's access does
+    /// not come after the old one's.
     former: u32,
     access: Access,
     transaction: Transaction,
@@ -79,7 +86,7 @@ impl Velodrome {
     }
 
     fn strand(&mut self, id: StrandId) -> &mut Strand {
-        at(&mut self.strands, id.0)
+        self.strands.entry(id)
     }
 
     /// The strand's event has happened after those of `before`: gives it its node, and the edges.
@@ -96,7 +103,7 @@ impl Velodrome {
             object: event.its_object(),
             site: event.site,
         };
-        let strand = at(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         let transaction = match &strand.transaction {
             Some(transaction) if strand.is_open => transaction.clone(),
             _ => Transaction {
@@ -142,7 +149,7 @@ impl Velodrome {
                 }
             }
         }
-        let strand = &mut self.strands[event.strand.0 as usize];
+        let strand = &mut self.strands[event.strand];
         let mark = node.map(|node| Mark {
             node,
             former: strand.former,
@@ -180,7 +187,7 @@ impl Velodrome {
     }
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        let mut groups = self.variables.take(event.target);
         for group in groups.before(event.op) {
             group.retain(|mark| self.graph.is_live(mark.node));
         }
@@ -190,12 +197,12 @@ impl Velodrome {
         if let Some(mark) = mark {
             self.graph.join(group, mark);
         }
-        self.variables[event.target as usize] = groups;
+        *self.variables.entry(event.target) = groups;
         found
     }
 
     fn sync(&mut self, event: Event) -> &mut Sync {
-        at(&mut self.syncs, event.target).get_or_insert_default()
+        self.syncs.entry(event.target).get_or_insert_default()
     }
 
     /// An event that others come after.
@@ -242,10 +249,10 @@ impl Velodrome {
     }
 
     fn retire(&mut self, object: u32) {
-        if let Some(variable) = self.variables.get_mut(object as usize) {
+        if let Some(variable) = self.variables.get_mut(object) {
             *variable = Groups::default();
         }
-        if let Some(sync) = self.syncs.get_mut(object as usize) {
+        if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;
         }
     }
@@ -473,7 +480,8 @@ impl Graph {
         found
     }
 
-    /// Puts `first` before `second`, in the places that both have now, and each in its present order.
+    /// Puts `first` before `second`, in the places that both have now, and each in its present
+    /// order.
     fn reorder(&mut self, mut first: Vec<u32>, mut second: Vec<u32>) {
         first.sort_unstable_by_key(|&node| self.nodes[node as usize].order);
         second.sort_unstable_by_key(|&node| self.nodes[node as usize].order);

@@ -45,7 +45,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph in the language of Graphviz: the observed run bold, runs that break the property red.
+    /// The graph in the language of Graphviz: the observed run bold, runs that break the property
+    /// red.
     pub fn dot(&self, property: &str, variables: &[String], names: &dyn Names) -> String {
         let mut text = String::from("digraph lattice {\n");
         let mut label = format!(
@@ -106,7 +107,8 @@ fn escape(text: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// Collects the lattice with its monitor states, in which alone it can be told which steps are part of which runs.
+/// Collects the lattice with its monitor states, in which alone it can be told which steps are part
+/// of which runs.
 #[derive(Debug)]
 pub(super) struct GraphBuilder {
     graph: Graph,
@@ -135,7 +137,8 @@ impl GraphBuilder {
         }
     }
 
-    /// Takes a level: its states, and its nodes as (state, broken). Returns whether it still has room.
+    /// Takes a level: its states, and its nodes as (state, broken). Returns whether it still has
+    /// room.
     pub(super) fn level<'a>(
         &mut self,
         states: impl ExactSizeIterator<Item = &'a [i64]>,
@@ -174,7 +177,8 @@ impl GraphBuilder {
     }
 
     pub(super) fn finish(mut self) -> Graph {
-        // A step is part of a violating run where its end has broken the property or can come to break it.
+        // A step is part of a violating run where its end has broken the property or can come to
+        // break it.
         let mut doomed: Vec<bool> = self.nodes.iter().map(|(_, broken)| *broken).collect();
         for (from, to, ..) in self.steps.iter().rev() {
             doomed[*from] |= doomed[*to];

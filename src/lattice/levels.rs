@@ -1,16 +1,18 @@
 //! The lattice of the states that the runs of a computation go through, level by level.
 //!
-//! A global state is a cut: how many events of each chain have happened. It is consistent when it contains the causes of
-//! all its events; level `n` has the consistent cuts of `n` events, and a run is a path from the empty cut to the full one.
-//! With each cut goes the set of monitor states that the runs to it lead to, and for each of these the number of runs.
-//! The next level needs the current one alone.
+//! A global state is a cut: how many events of each chain have happened. It is consistent when it
+//! contains the causes of all its events; level `n` has the consistent cuts of `n` events, and a
+//! run is a path from the empty cut to the full one. With each cut goes the set of monitor states
+//! that the runs to it lead to, and for each of these the number of runs. The next level needs the
+//! current one alone.
 //!
-//! *Violations* need more: the run to a state. Every level keeps the edges from the level before, and the levels stay until
-//! all runs pass through one state again, or until [`Limits::history`] is reached. From a violation the edges lead back to
-//! the observed run, which needs no explanation.
+//! *Violations* need more: the run to a state. Every level keeps the edges from the level before,
+//! and the levels stay until all runs pass through one state again, or until [`Limits::history`] is
+//! reached. From a violation the edges lead back to the observed run, which needs no explanation.
 //!
-//! *Bounds.* A level has at most [`Limits::width`] monitored states: those found first, the observed run's before all others.
-//! Paths that lead out of these are given up; the runs that are counted at the full cut are the runs that were explored.
+//! *Bounds.* A level has at most [`Limits::width`] monitored states: those found first, the
+//! observed run's before all others. Paths that lead out of these are given up; the runs that are
+//! counted at the full cut are the runs that were explored.
 
 use super::computation::{Computation, Message, Relevant};
 use super::graph::GraphBuilder;
@@ -107,7 +109,8 @@ impl Level {
         }
     }
 
-    /// The number of the node of this cut with this monitor state, new or known; nothing where it would be one too many.
+    /// The number of the node of this cut with this monitor state, new or known; nothing where it
+    /// would be one too many.
     fn node(
         &mut self,
         cut: u32,
@@ -141,7 +144,8 @@ impl Level {
     }
 }
 
-/// Finds a level's cuts by their counts. Slots are stamped with the level they belong to, so that none has to be cleared.
+/// Finds a level's cuts by their counts. Slots are stamped with the level they belong to, so that
+/// none has to be cleared.
 #[derive(Debug)]
 struct CutTable {
     slots: Vec<(u64, u32)>,
@@ -196,7 +200,8 @@ impl CutTable {
     }
 }
 
-/// A cut's hash is the sum of its counts, each times its chain's own odd number: one more event is one addition.
+/// A cut's hash is the sum of its counts, each times its chain's own odd number: one more event is
+/// one addition.
 fn multiplier(chain: usize) -> u64 {
     // The finalizer of SplitMix64.
     let mut z = (chain as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -304,7 +309,8 @@ impl Levels {
     }
 
     pub(super) fn insert(&mut self, message: Message) {
-        // The event could have been the next one at the cut of its causes, which is in the level of their number.
+        // The event could have been the next one at the cut of its causes, which is in the level of
+        // their number.
         self.late |= message.clock.total() <= self.depth;
         self.computation.insert(message);
     }
@@ -398,7 +404,8 @@ impl Levels {
         Ok(())
     }
 
-    /// The chain of the observed run's next event: of all that may come next at its cut, the one that came first.
+    /// The chain of the observed run's next event: of all that may come next at its cut, the one
+    /// that came first.
     fn observed_next(&self, level: &Level) -> usize {
         (0..level.width)
             .filter_map(|chain| Some((self.enabled(level, 0, chain)?.position, chain)))

@@ -1,26 +1,30 @@
 //! Properties over every run that is consistent with the observed one.
 //!
-//! From one execution follow others: events that neither caused the other could have come in the other order. This module
-//! finds all of them (Rosu and Sen, *Instrumentation Technique for Online Analysis of Multithreaded Programs*) and checks a
-//! [`Property`] on each: [`Causality`] extracts the causal order of the relevant events, which are the writes of
-//! variables that the property names; the lattice of the global states is then built level by level, with the set of
+//! From one execution follow others: events that neither caused the other could have come in the
+//! other order. This module finds all of them (Rosu and Sen, *Instrumentation Technique for Online
+//! Analysis of Multithreaded Programs*) and checks a [`Property`] on each: [`Causality`] extracts
+//! the causal order of the relevant events, which are the writes of variables that the property
+//! names; the lattice of the global states is then built level by level, with the set of
 //! [`property::MonitorState`]s that the runs to each state lead to.
 //!
 //! # Variables and their values
 //!
-//! A variable of a property is the object that has its name ([`ObjectInfo::name`](crate::trace::ObjectInfo::name)). An
-//! [`Op::Value`] gives the value that its strand's next write stores. An [`Op::Born`], or where a trace has none the *first* write with
-//! a value that an object gets, is its birth: it sets the initial value, and is neither a relevant event nor ordered with anything,
-//! whoever recorded it. All writes after it are relevant events. A variable that retires keeps its value; a later object of
-//! the same name continues it, and its birth is an ordinary write. So it is with an object that gets another name. Two objects of
-//! one name that live at the same time are an [error](Error).
+//! A variable of a property is the object that has its name
+//! ([`ObjectInfo::name`](crate::trace::ObjectInfo::name)). An [`Op::Value`] gives the value that
+//! its strand's next write stores. An [`Op::Born`], or where a trace has none the *first* write
+//! with a value that an object gets, is its birth: it sets the initial value, and is neither a
+//! relevant event nor ordered with anything, whoever recorded it. All writes after it are relevant
+//! events. A variable that retires keeps its value; a later object of the same name continues it,
+//! and its birth is an ordinary write. So it is with an object that gets another name. Two objects
+//! of one name that live at the same time are an [error](Error).
 //!
 //! # Bounds
 //!
-//! A level is built when [`Limits::window`] later events have been seen, so memory does not grow with the run. An event
-//! that is concurrent with more events than that is put where it still can be, and the [`Outcome`] says that not all runs
-//! were explored; as it does when a level had more than [`Limits::width`] states. Whatever is reported as violating is a
-//! consistent run in either case.
+//! A level is built when [`Limits::window`] later events have been seen, so memory does not grow
+//! with the run. An event that is concurrent with more events than that is put where it still can
+//! be, and the [`Outcome`] says that not all runs were explored; as it does when a level had more
+//! than [`Limits::width`] states. Whatever is reported as violating is a consistent run in either
+//! case.
 //!
 //! ```
 //! use aerodrome::lattice::{Lattice, Limits, Property};
@@ -115,11 +119,13 @@ pub struct Step {
 pub struct Counterexample {
     /// How many events come before those shown.
     pub before: u64,
-    /// Whether these come in the order that was observed; otherwise in another that is consistent with it.
+    /// Whether these come in the order that was observed; otherwise in another that is consistent
+    /// with it.
     pub as_observed: bool,
     /// The state after them.
     pub start: Box<[i64]>,
-    /// The run from there; the property is broken in the last state. Empty where it is broken from the start.
+    /// The run from there; the property is broken in the last state. Empty where it is broken from
+    /// the start.
     pub steps: Vec<Step>,
     /// What was observed instead, until all events of `steps` had happened.
     pub observed: Vec<Step>,
@@ -195,7 +201,8 @@ struct Variable {
 /// How many names an error about an unknown one lists.
 const LISTED_NAMES: usize = 30;
 
-/// Checks a property on all runs that are consistent with the trace it is fed; see [the module's page](self).
+/// Checks a property on all runs that are consistent with the trace it is fed; see [the module's
+/// page](self).
 #[derive(Debug)]
 pub struct Lattice {
     property: Property,
@@ -231,8 +238,8 @@ impl Lattice {
         }
     }
 
-    /// Takes the next event of a well-formed trace, as it was recorded: blocks order nothing here, and a forked strand is
-    /// always a strand of its own.
+    /// Takes the next event of a well-formed trace, as it was recorded: blocks order nothing here,
+    /// and a forked strand is always a strand of its own.
     ///
     /// After an error nothing more can be learnt; the error is the verdict.
     pub fn step(&mut self, event: &Event, position: u64, names: &dyn Names) -> Result<(), Error> {
@@ -290,7 +297,8 @@ impl Lattice {
         &self.property
     }
 
-    /// Tells of an object that was born before the trace began, and has this value, or one that was not recorded.
+    /// Tells of an object that was born before the trace began, and has this value, or one that was
+    /// not recorded.
     pub fn born(
         &mut self,
         object: ObjectId,
@@ -300,8 +308,8 @@ impl Lattice {
         self.birth(object, value, 0, names).map(|_| ())
     }
 
-    /// Tells of an object that was born outside of the trace, and has this value: it is the variable of its name for as long as the trace has
-    /// no such object itself.
+    /// Tells of an object that was born outside of the trace, and has this value: it is the
+    /// variable of its name for as long as the trace has no such object itself.
     pub fn borrow(&mut self, object: ObjectId, value: Option<i64>, names: &dyn Names) {
         let Relevance::Variable(index) = self.resolve(object, value.is_some(), names) else {
             return;
@@ -316,7 +324,8 @@ impl Lattice {
         }
     }
 
-    /// Tells that the trace touches an object that was born outside of it, and has this value: from here on it is the trace's own.
+    /// Tells that the trace touches an object that was born outside of it, and has this value: from
+    /// here on it is the trace's own.
     pub fn adopt(
         &mut self,
         object: ObjectId,
@@ -330,7 +339,8 @@ impl Lattice {
         }
     }
 
-    /// Takes a relevant event with its clock, in any order: for an observer that is told of relevant events alone.
+    /// Takes a relevant event with its clock, in any order: for an observer that is told of
+    /// relevant events alone.
     pub fn receive(&mut self, message: Message) -> Result<(), Error> {
         self.levels.insert(message);
         if self.levels.waiting() > self.limits.window {
@@ -390,7 +400,8 @@ impl Lattice {
         })
     }
 
-    /// Builds the first level, where that has not been done: every variable must have a value by now.
+    /// Builds the first level, where that has not been done: every variable must have a value by
+    /// now.
     fn start(&mut self) -> Result<(), Error> {
         if self.levels.started() {
             return Ok(());
@@ -450,14 +461,16 @@ impl Lattice {
         };
         let variable = &mut self.variables[index];
         if value.is_none() && variable.initial.is_none() {
-            // A text has the name from the beginning, the program may have given it later: values are known from the birth on, if there is one.
+            // A text has the name from the beginning, the program may have given it later: values
+            // are known from the birth on, if there is one.
             variable.unvalued.get_or_insert(position);
             return Ok(Written::Irrelevant);
         }
         self.take(index, object, value, position)
     }
 
-    /// What the birth of an object is: that of one which has got another name makes it another variable, under the same one it changes nothing.
+    /// What the birth of an object is: that of one which has got another name makes it another
+    /// variable, under the same one it changes nothing.
     fn birth(
         &mut self,
         object: ObjectId,
@@ -525,7 +538,8 @@ impl Lattice {
         }
     }
 
-    /// Finds out whether the object has the name of a variable. One without a name has it until a birth tells of one.
+    /// Finds out whether the object has the name of a variable. One without a name has it until a
+    /// birth tells of one.
     fn resolve(&mut self, object: ObjectId, has_value: bool, names: &dyn Names) -> Relevance {
         let mut relevance = Relevance::Irrelevant;
         if let Some(name) = names.object(object).name {

@@ -222,7 +222,8 @@ fn plural(number: u128, word: &str) -> String {
     )
 }
 
-/// Columns as wide as their widest cell: numbers to the right, words to the left, rows of one cell as they are.
+/// Columns as wide as their widest cell: numbers to the right, words to the left, rows of one cell
+/// as they are.
 fn table(text: &mut String, rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -26,8 +26,8 @@ pub enum Fault {
         /// What stands here.
         found: String,
     },
-    /// A binary file ends before its end marker: the process that wrote it died, or the file was cut. Everything before
-    /// the place is good and has been read.
+    /// A binary file ends before its end marker: the process that wrote it died, or the file was
+    /// cut. Everything before the place is good and has been read.
     Truncated {
         /// What may stand here.
         expected: String,

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 pub enum Owner<T> {
     /// The present owner's.
     Present,
-    /// Another's, which had the number up to the event at `until`. Together with the number this says who it was.
+    /// Another's, which had the number up to the event at `until`. Together with the number this
+    /// says who it was.
     Former {
         /// The position of the last event that can be the former owner's.
         until: u64,
@@ -33,8 +34,9 @@ impl<T> Owner<T> {
 
 /// The former owners of recycled numbers.
 ///
-/// A report that is made now may name an access of some while ago, and what has the number now had nothing to do with it. The newest
-/// [`KEPT`](Self::KEPT) owners are kept; of an older one it is still known that it was another.
+/// A report that is made now may name an access of some while ago, and what has the number now had
+/// nothing to do with it. The newest [`KEPT`](Self::KEPT) owners are kept; of an older one it is
+/// still known that it was another.
 #[derive(Debug)]
 pub(crate) struct Former<T> {
     /// By number: the position of the last event before the present owner got it.
@@ -63,7 +65,8 @@ impl<T> Default for Former<T> {
 impl<T> Former<T> {
     const KEPT: usize = 1 << 16;
 
-    /// The number has a new owner from the event after `position` on. `info` describes the old one; nothing where nobody will ask for it.
+    /// The number has a new owner from the event after `position` on. `info` describes the old one;
+    /// nothing where nobody will ask for it.
     pub(crate) fn hand_over(&mut self, number: u32, position: u64, info: Option<T>) {
         let at = number as usize;
         if self.since.len() <= at {

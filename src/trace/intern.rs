@@ -56,7 +56,8 @@ impl fmt::Debug for Name {
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {
     bytes: &'a [u8],
-    /// Up to eight bytes: the bytes themselves, so that equality of words is equality of names. More: a hash.
+    /// Up to eight bytes: the bytes themselves, so that equality of words is equality of names.
+    /// More: a hash.
     word: u64,
 }
 
@@ -89,7 +90,8 @@ impl<'a> Key<'a> {
         self.bytes
     }
 
-    /// The number of a name that is an ASCII letter and a number without leading zeros, of up to seven digits.
+    /// The number of a name that is an ASCII letter and a number without leading zeros, of up to
+    /// seven digits.
     #[inline]
     fn number(&self) -> Option<usize> {
         let len = self.bytes.len() as u32;
@@ -158,11 +160,12 @@ const FREE: Slot = Slot {
     len1: 0,
 };
 
-/// An open-addressing table from names to numbers. It does not own the names: a closure gives the name of a number, and is
-/// asked only where a name is longer than a word.
+/// An open-addressing table from names to numbers. It does not own the names: a closure gives the
+/// name of a number, and is asked only where a name is longer than a word.
 ///
-/// Most traces call their things `V0`, `V1`, `V2`. Such names, of one letter, are found in an array, which is an eighth of the
-/// table's size: with hundreds of thousands of variables the cost is in the cache misses.
+/// Most traces call their things `V0`, `V1`, `V2`. Such names, of one letter, are found in an
+/// array, which is an eighth of the table's size: with hundreds of thousands of variables the cost
+/// is in the cache misses.
 pub(crate) struct Interner {
     slots: Vec<Slot>,
     used: usize,
@@ -173,7 +176,8 @@ pub(crate) struct Interner {
     numbered_used: usize,
 }
 
-/// The array may be so many times as long as it has entries, and some: a few names with great numbers do not make it long.
+/// The array may be so many times as long as it has entries, and some: a few names with great
+/// numbers do not make it long.
 const SPARSE: usize = 4;
 const SOME: usize = 1024;
 

@@ -1,9 +1,11 @@
 //! Traces: what happened, in one order.
 //!
-//! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the same thing in memory
-//! and in a file; engines, predictors and reports know nothing else of the program that ran.
+//! A trace is a sequence of [`Event`]s and the names behind their numbers ([`Names`]). It is the
+//! same thing in memory and in a file; engines, predictors and reports know nothing else of the
+//! program that ran.
 //!
-//! [`open`] reads a trace from a file, in one of four [formats](Format); [`WellFormed`] says whether it is one.
+//! [`open`] reads a trace from a file, in one of four [formats](Format); [`WellFormed`] says
+//! whether it is one.
 
 pub mod aero;
 mod error;
@@ -32,21 +34,23 @@ pub const MAX_NAME: usize = 4096;
 
 /// A strand: what the papers call a thread.
 ///
-/// The number is dense. It may be given to a new strand by a later fork once its owner has been joined or has retired.
+/// The number is dense. It may be given to a new strand by a later fork once its owner has been
+/// joined or has retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct StrandId(pub u32);
 
 /// A tracked lock, variable, channel or message.
 ///
-/// The number is dense. It may be given to a new object after [`Op::Retire`] or [`Op::Recv`]. One object can be both a
-/// lock and a variable: `Mutex<T>` is acquired and released, and its content is read and written, under one number.
+/// The number is dense. It may be given to a new object after [`Op::Retire`] or [`Op::Recv`]. One
+/// object can be both a lock and a variable: `Mutex<T>` is acquired and released, and its content
+/// is read and written, under one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct ObjectId(pub u32);
 
 /// A source location. Not dense: an opaque code that [`Names::site`] resolves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct SiteId(pub u32);
 
@@ -72,12 +76,14 @@ pub enum Update {
     Xor,
     Max,
     Min,
-    /// A `swap`. Two of them commute only where they change nothing, so there is an [`Op::Vain`] of this kind and no
-    /// [`Op::Update`].
+    /// A `swap`. Two of them commute only where they change nothing, so there is an [`Op::Vain`] of
+    /// this kind and no [`Op::Update`].
     Swap,
-    /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain `try_recv` see.
+    /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain
+    /// `try_recv` see.
     Channel,
-    /// A cell that is set once was initialised. In vain: it was found to be, by a strand that would have done it.
+    /// A cell that is set once was initialised. In vain: it was found to be, by a strand that would
+    /// have done it.
     Init,
 }
 
@@ -88,14 +94,15 @@ pub enum Op {
     Begin,
     /// The block is left (block).
     End,
-    /// The strand waits for another's progress, which cannot be atomic: under the `rust` semantics the transaction ends
-    /// and a new one of the same block begins (0).
+    /// The strand waits for another's progress, which cannot be atomic: under the `rust` semantics
+    /// the transaction ends and a new one of the same block begins (0).
     Split,
-    /// The program says that it starts again: under the `rust` semantics, what a transaction that has written nothing yet has
-    /// looked at does not count (0).
+    /// The program says that it starts again: under the `rust` semantics, what a transaction that
+    /// has written nothing yet has looked at does not count (0).
     Restart,
-    /// A pause inside a block, such as `spin_loop`, `yield_now` or `sleep`: a [`Split`](Op::Split) under the `rust` semantics if
-    /// the strand then looks again at what it had looked at before (0).
+    /// A pause inside a block, such as `spin_loop`, `yield_now` or `sleep`: a [`Split`](Op::Split)
+    /// under the `rust` semantics if the strand then looks again at what it had looked at before
+    /// (0).
     Pause,
     /// A `Condvar` is notified. It orders nothing; it says that others wait for what the strand has changed under the lock that
     /// it holds or has just released (0).
@@ -108,11 +115,14 @@ pub enum Op {
     ReadWrite,
     /// A read-modify-write that commutes with its own kind (object).
     Update(Update),
-    /// A read-modify-write that left the value as it was: commutes with reads and with its own kind (object).
+    /// A read-modify-write that left the value as it was: commutes with reads and with its own kind
+    /// (object).
     Vain(Update),
-    /// A `compare_exchange` that succeeded: a read and a write that answers for the block's earlier reads (object).
+    /// A `compare_exchange` that succeeded: a read and a write that answers for the block's earlier
+    /// reads (object).
     CompareExchange,
-    /// A `compare_exchange` that failed: a read that answers for the block's earlier ones, and a point of retry (object).
+    /// A `compare_exchange` that failed: a read that answers for the block's earlier ones, and a
+    /// point of retry (object).
     CompareExchangeFailed,
     /// A `try_lock` found the lock taken: a look at the lock, not an access (object).
     Busy,
@@ -124,7 +134,8 @@ pub enum Op {
     AcquireShared,
     /// (object)
     ReleaseShared,
-    /// The holder of a shared lock becomes its exclusive holder, with no moment in between (object).
+    /// The holder of a shared lock becomes its exclusive holder, with no moment in between
+    /// (object).
     Upgrade,
     /// The exclusive holder of a lock becomes a shared holder, with no moment in between (object).
     Downgrade,
@@ -132,10 +143,11 @@ pub enum Op {
     Fork,
     /// (strand)
     Join,
-    /// The strand's last event. It may still be joined; its number may be given to another by a later fork (0).
+    /// The strand's last event. It may still be joined; its number may be given to another by a
+    /// later fork (0).
     Exit,
-    /// Every earlier signal of an object comes before every later await of it; nothing else is ordered: barriers, park
-    /// and unpark, and the like (object).
+    /// Every earlier signal of an object comes before every later await of it; nothing else is
+    /// ordered: barriers, park and unpark, and the like (object).
     Signal,
     /// (object)
     Await,
@@ -145,11 +157,11 @@ pub enum Op {
     Recv,
     /// The object is gone; its number may be given to another (object).
     Retire,
-    /// The value that this strand's next write stores, or its next birth finds, for properties: the low half is in `target`, the high
-    /// half in `site`; see [`Event::value`].
+    /// The value that this strand's next write stores, or its next birth finds, for properties: the
+    /// low half is in `target`, the high half in `site`; see [`Event::value`].
     Value,
-    /// Properties know the object from here on, by its name and the strand's [`Value`](Op::Value) before this. Not an access: it orders
-    /// nothing (object).
+    /// Properties know the object from here on, by its name and the strand's [`Value`](Op::Value)
+    /// before this. Not an access: it orders nothing (object).
     Born,
 }
 
@@ -271,7 +283,8 @@ pub enum SiteInfo {
         /// From 1.
         column: u32,
     },
-    /// A number or word that only the trace's author understands (the third field of the STD format).
+    /// A number or word that only the trace's author understands (the third field of the STD
+    /// format).
     Label(String),
 }
 

@@ -1,7 +1,8 @@
 //! The operations: for each its target, class, names and wire code, in one table.
 //!
-//! Readers, writers and reports derive from it what they need. A new operation is a variant of [`Op`] and a line here:
-//! [`Op::row`] matches exhaustively, so one without the other does not compile.
+//! Readers, writers and reports derive from it what they need. A new operation is a variant of
+//! [`Op`] and a line here: [`Op::row`] matches exhaustively, so one without the other does not
+//! compile.
 
 use super::{ObjectKind, Op, Update};
 

@@ -12,8 +12,8 @@ use super::{Error, Event, Malformed, Place, Semantics, Tables, WellFormed};
 pub trait Source {
     /// Clears the batch and fills it with the next events; false when there are none.
     ///
-    /// A batch never spans the redefinition of a number, so that [`names`](Source::names) fits all its events until the
-    /// next call. After an error there is nothing more to read.
+    /// A batch never spans the redefinition of a number, so that [`names`](Source::names) fits all
+    /// its events until the next call. After an error there is nothing more to read.
     fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error>;
 
     /// The names behind the numbers of the last batch.
@@ -87,7 +87,8 @@ impl Format {
         extension.to_ascii_lowercase().parse().ok()
     }
 
-    /// The format of a file that begins so. A text is taken for STD unless its first line can only be another's.
+    /// The format of a file that begins so. A text is taken for STD unless its first line can only
+    /// be another's.
     fn of_content(beginning: &[u8]) -> Self {
         if beginning.starts_with(&aero::MAGIC) {
             return Format::Aero;
@@ -124,8 +125,8 @@ impl FromStr for Format {
 
 /// Opens a trace: a file, or standard input for `-`.
 ///
-/// Where no format is given, the magic number of a binary trace decides, then the file's extension (`.std`, `.csv`, `.rr`, `.aero`), then the
-/// first line.
+/// Where no format is given, the magic number of a binary trace decides, then the file's extension
+/// (`.std`, `.csv`, `.rr`, `.aero`), then the first line.
 pub fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Error> {
     if path == "-" {
         return from_reader("standard input", io::stdin().lock(), format);
@@ -134,7 +135,8 @@ pub fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Error
     from_reader(path, file, format)
 }
 
-/// A trace from anything that can be read. The name stands in errors, and its extension tells the format where nothing else does.
+/// A trace from anything that can be read. The name stands in errors, and its extension tells the
+/// format where nothing else does.
 pub fn from_reader<'a>(
     name: &str,
     mut input: impl Read + 'a,

@@ -5,8 +5,10 @@ use super::{
     BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
     StrandId, StrandInfo,
 };
+use crate::dense::Dense;
 
-/// Site codes with this bit are labels that were interned; the others are numbers or defined places.
+/// Site codes with this bit are labels that were interned; the others are numbers or defined
+/// places.
 const LABEL: u32 = 1 << 31;
 
 #[derive(Clone, Debug)]
@@ -17,7 +19,7 @@ struct Object {
     created: SiteId,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     name: Name,
     site: SiteId,
@@ -33,7 +35,8 @@ pub(crate) struct Description<'a> {
 
 /// The names behind a trace's numbers, as its reader knows them.
 ///
-/// Memory follows the numbers, which are dense: an object that retires gives its entry to the next that gets its number.
+/// Memory follows the numbers, which are dense: an object that retires gives its entry to the next
+/// that gets its number.
 ///
 /// ```
 /// use aerodrome::trace::{Names, ObjectId, ObjectInfo, ObjectKind, SiteId, StrandId, StrandInfo, Tables};
@@ -47,15 +50,15 @@ pub(crate) struct Description<'a> {
 /// ```
 #[derive(Default)]
 pub struct Tables {
-    strands: Vec<Option<Name>>,
+    strands: Dense<StrandId, Option<Name>>,
     /// Beside the rest, because it is asked for every lock event.
     kinds: Vec<ObjectKind>,
     objects: Vec<Object>,
     types: Vec<Name>,
     type_ids: Option<Interner>,
-    sites: Vec<Option<SiteInfo>>,
+    sites: Dense<u32, Option<SiteInfo>>,
     labels: Vec<Name>,
-    blocks: Vec<Block>,
+    blocks: Dense<BlockId, Block>,
     numbered: bool,
     former_strands: Former<StrandInfo>,
     former_objects: Former<ObjectInfo>,
@@ -81,7 +84,7 @@ impl Tables {
     }
 
     pub(crate) fn name_strand(&mut self, id: StrandId, name: &[u8]) {
-        *entry(&mut self.strands, id.0) = Some(Name::new(name));
+        *self.strands.entry(id) = Some(Name::new(name));
     }
 
     /// The strand's number has a new owner after the event at `position`, which is to be named.
@@ -98,7 +101,7 @@ impl Tables {
 
     /// Whether the strand was defined by this name.
     pub(crate) fn is_strand(&self, id: StrandId, name: &[u8]) -> bool {
-        match self.strands.get(id.0 as usize) {
+        match self.strands.get(id) {
             Some(Some(known)) => known.bytes() == name,
             _ => false,
         }
@@ -142,7 +145,7 @@ impl Tables {
     /// Describes a site.
     pub fn define_site(&mut self, id: SiteId, info: &SiteInfo) {
         if id != SiteId::NONE {
-            *entry(&mut self.sites, id.0) = Some(info.clone());
+            *self.sites.entry(id.0) = Some(info.clone());
         }
     }
 
@@ -152,17 +155,7 @@ impl Tables {
             name: Name::new(info.name.as_bytes()),
             site: info.site,
         };
-        let at = id.0 as usize;
-        if at >= self.blocks.len() {
-            self.blocks.resize(
-                at + 1,
-                Block {
-                    name: Name::default(),
-                    site: SiteId::NONE,
-                },
-            );
-        }
-        self.blocks[at] = block;
+        *self.blocks.entry(id) = block;
     }
 
     fn intern_type(&mut self, name: &[u8]) -> u32 {
@@ -214,16 +207,14 @@ impl Tables {
     }
 
     pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {
-        self.strands.push(Some(Name::new(name)));
-        self.strands.len() as u32 - 1
+        self.strands.push(Some(Name::new(name)))
     }
 
     pub(crate) fn push_block(&mut self, name: &[u8]) -> u32 {
         self.blocks.push(Block {
             name: Name::new(name),
             site: SiteId::NONE,
-        });
-        self.blocks.len() as u32 - 1
+        })
     }
 
     pub(crate) fn push_label(&mut self, name: &[u8]) -> u32 {
@@ -237,14 +228,14 @@ impl Tables {
 
     pub(crate) fn strand_name(&self, id: u32) -> &[u8] {
         self.strands
-            .get(id as usize)
+            .get(StrandId(id))
             .and_then(Option::as_ref)
             .map_or(b"", Name::bytes)
     }
 
     pub(crate) fn block_name(&self, id: u32) -> &[u8] {
         self.blocks
-            .get(id as usize)
+            .get(BlockId(id))
             .map_or(b"", |block| block.name.bytes())
     }
 
@@ -274,14 +265,6 @@ impl Tables {
     }
 }
 
-fn entry<T: Clone>(entries: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
-    let at = id as usize;
-    if at >= entries.len() {
-        entries.resize(at + 1, None);
-    }
-    &mut entries[at]
-}
-
 /// `src/bank.rs:12:9` is a place in a file; anything else is a label.
 fn place(label: &str) -> SiteInfo {
     let source = || {
@@ -299,7 +282,7 @@ fn place(label: &str) -> SiteInfo {
 
 impl Names for Tables {
     fn strand(&self, id: StrandId) -> StrandInfo {
-        let name = self.strands.get(id.0 as usize).and_then(Option::as_ref);
+        let name = self.strands.get(id).and_then(Option::as_ref);
         StrandInfo {
             name: name.map_or_else(|| format!("T{}", id.0), Name::to_text),
         }
@@ -339,7 +322,7 @@ impl Names for Tables {
             return None;
         }
         if !self.numbered {
-            return self.sites.get(id.0 as usize).cloned().flatten();
+            return self.sites.get(id.0).cloned().flatten();
         }
         if id.0 & LABEL == 0 {
             return Some(SiteInfo::Label(id.0.to_string()));
@@ -349,7 +332,7 @@ impl Names for Tables {
     }
 
     fn block(&self, id: BlockId) -> BlockInfo {
-        match self.blocks.get(id.0 as usize) {
+        match self.blocks.get(id) {
             Some(block) => BlockInfo {
                 name: block.name.to_text(),
                 site: block.site,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{BlockId, Event, Names, ObjectId, Op, StrandId, Target};
+use crate::dense::Dense;
 
 /// A rule that an event breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,8 @@ pub enum Rule {
     AfterJoin,
     /// An event of a strand after its exit.
     AfterExit,
-    /// A strand is forked once, before its first event; its number may be forked again after its join.
+    /// A strand is forked once, before its first event; its number may be forked again after its
+    /// join.
     ForkOfLive,
     /// The number of a joined strand is forked again while a block of its former owner is open.
     ForkOfOpen,
@@ -100,7 +102,8 @@ impl std::error::Error for Malformed {}
 pub struct Admitted {
     /// So many events count.
     pub count: usize,
-    /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing where there is none.
+    /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing
+    /// where there is none.
     pub next: Option<Result<(), Malformed>>,
 }
 
@@ -164,13 +167,16 @@ enum State {
     Sent,
 }
 
-/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and re-entrant acquires.
+/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and
+/// re-entrant acquires.
 ///
-/// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands may wait for one. Blocks
-/// need not end by the name they began with. Locks held and blocks open at the end of the trace are fine: it was cut off.
+/// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands
+/// may wait for one. Blocks need not end by the name they began with. Locks held and blocks open at
+/// the end of the trace are fine: it was cut off.
 ///
-/// A number may be given to a new object after its retirement, so a use of an object that is gone looks like a use of a new one:
-/// what can be told is that a lock is not held and a message was not sent.
+/// A number may be given to a new object after its retirement, so a use of an object that is gone
+/// looks like a use of a new one: what can be told is that a lock is not held and a message was not
+/// sent.
 ///
 /// Memory follows the numbers, which are dense, and the holders of shared locks.
 ///
@@ -187,8 +193,8 @@ enum State {
 /// ```
 #[derive(Debug, Default)]
 pub struct WellFormed {
-    strands: Vec<Strand>,
-    objects: Vec<State>,
+    strands: Dense<StrandId, Strand>,
+    objects: Dense<ObjectId, State>,
     crowds: Vec<Vec<(StrandId, u32)>>,
     free_crowds: Vec<u32>,
     /// Whether a lock may be given back by another strand than the one that took it.
@@ -201,8 +207,9 @@ impl WellFormed {
         Self::default()
     }
 
-    /// As [`new`](Self::new), for traces of programs that send guards from strand to strand: whoever gives a lock back that is held, gives it back for its
-    /// holder. What nobody holds can still not be given back.
+    /// As [`new`](Self::new), for traces of programs that send guards from strand to strand:
+    /// whoever gives a lock back that is held, gives it back for its holder. What nobody holds can
+    /// still not be given back.
     ///
     /// ```
     /// use aerodrome::trace::{Event, Op, Rule, SiteId, StrandId, WellFormed};
@@ -220,8 +227,8 @@ impl WellFormed {
         }
     }
 
-    /// Takes the trace's next event: gives it back, or nothing where it does not count, or says which rule it breaks.
-    /// After an error the trace is no trace, and there is no use in going on.
+    /// Takes the trace's next event: gives it back, or nothing where it does not count, or says
+    /// which rule it breaks. After an error the trace is no trace, and there is no use in going on.
     #[inline]
     pub fn admit(&mut self, event: &Event) -> Result<Option<Event>, Malformed> {
         match self.take(event) {
@@ -233,7 +240,8 @@ impl WellFormed {
         }
     }
 
-    /// Takes the trace's next events up to the first that does not count or breaks a rule. The same as [`admit`](Self::admit) on each, in less time.
+    /// Takes the trace's next events up to the first that does not count or breaks a rule. The same
+    /// as [`admit`](Self::admit) on each, in less time.
     ///
     /// ```
     /// use aerodrome::trace::{Admitted, Event, Op, SiteId, StrandId, WellFormed};
@@ -265,14 +273,15 @@ impl WellFormed {
         }
     }
 
-    /// Whether the trace's next event counts. Most events are accesses, of which no more is asked than that their strand lives.
+    /// Whether the trace's next event counts. Most events are accesses, of which no more is asked
+    /// than that their strand lives.
     #[inline(always)]
     fn take(&mut self, event: &Event) -> Result<bool, Rule> {
-        let strand = match self.strands.get_mut(event.strand.0 as usize) {
+        let strand = match self.strands.get_mut(event.strand) {
             Some(strand) if strand.life == Life::Live => strand,
             _ => {
                 self.appear(event.strand)?;
-                &mut self.strands[event.strand.0 as usize]
+                &mut self.strands[event.strand]
             }
         };
         // Before all else, so that an access is not decided by a jump among many.
@@ -306,11 +315,7 @@ impl WellFormed {
     }
 
     fn strand(&mut self, id: StrandId) -> &mut Strand {
-        let at = id.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize(at + 1, Strand::default());
-        }
-        &mut self.strands[at]
+        self.strands.entry(id)
     }
 
     #[inline(never)]
@@ -374,7 +379,7 @@ impl WellFormed {
                 Ok(true)
             }
             Op::Retire => {
-                if let Some(state) = self.objects.get_mut(event.target as usize)
+                if let Some(state) = self.objects.get_mut(event.object())
                     && let State::Crowd(crowd) = std::mem::take(state)
                 {
                     self.disperse(crowd);
@@ -389,17 +394,7 @@ impl WellFormed {
 
     #[inline]
     fn object(&mut self, id: ObjectId) -> &mut State {
-        let at = id.0 as usize;
-        if at >= self.objects.len() {
-            self.grow(at);
-        }
-        &mut self.objects[at]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, at: usize) {
-        self.objects.resize(at + 1, State::Free);
+        self.objects.entry(id)
     }
 
     #[inline(always)]
@@ -441,7 +436,7 @@ impl WellFormed {
     /// Why the object cannot be acquired.
     #[cold]
     fn holder(&self, id: ObjectId) -> Rule {
-        match self.objects[id.0 as usize] {
+        match self.objects[id] {
             State::Held { holder, .. } => Rule::Held(holder),
             State::Shared { holder, .. } => Rule::HeldShared(holder),
             State::Crowd(crowd) => Rule::HeldShared(self.crowds[crowd as usize][0].0),

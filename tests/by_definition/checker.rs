@@ -8,7 +8,8 @@ use aerodrome::trace::{BlockId, Event, Op, Semantics, SiteId, StrandId};
 use super::common::{Random, check, for_random_traces};
 use super::{KINDS, RECORDED, is_for_engine};
 
-/// What a checker gives out, at which event, and how often each occurred; and where transactions are open at the end.
+/// What a checker gives out, at which event, and how often each occurred; and where transactions
+/// are open at the end.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Findings {
     pub(crate) given_out: Vec<(u64, Violation)>,

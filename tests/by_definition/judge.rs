@@ -30,7 +30,8 @@ struct Strand {
 pub(crate) struct Table {
     strands: HashMap<u32, Strand>,
     after: Vec<Vec<usize>>,
-    /// What was done to objects: the transaction, the operation, the object and how often its number had been given before.
+    /// What was done to objects: the transaction, the operation, the object and how often its
+    /// number had been given before.
     steps: Vec<(usize, Op, u32, u32)>,
     ages: HashMap<u32, u32>,
     /// Locks that order: who acquired them, and whether shared.

@@ -12,7 +12,8 @@ use super::common::{ROOTS, Random, event};
 
 /// Strands that programs fork have numbers from [`ROOTS`] up to this.
 const STRANDS: u32 = 7;
-/// Atomics, flags among them, have numbers below this; locks and what they guard those from here on.
+/// Atomics, flags among them, have numbers below this; locks and what they guard those from here
+/// on.
 const LOCKS: u32 = 6;
 /// Messages have numbers from here on.
 const MESSAGES: u32 = 100;

@@ -72,7 +72,8 @@ impl Rules {
         Ok(true)
     }
 
-    /// One of several shared holds is given back by a strand that has none: whose it was is anybody's guess.
+    /// One of several shared holds is given back by a strand that has none: whose it was is
+    /// anybody's guess.
     fn is_ambiguous(&self, event: &Event) -> bool {
         let holds = self.holds.get(&event.target).map_or(&[][..], Vec::as_slice);
         let is_mine = |hold: &(u32, bool)| hold.0 == event.strand.0;
@@ -138,7 +139,8 @@ impl Rules {
     }
 }
 
-/// Events of few strands on few objects, most of them possible; the first that breaks a rule is the last.
+/// Events of few strands on few objects, most of them possible; the first that breaks a rule is the
+/// last.
 fn recorded(random: &mut Random, guards_move: bool) -> Vec<Event> {
     let mut rules = Rules {
         guards_move,

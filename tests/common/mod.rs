@@ -79,7 +79,8 @@ pub(crate) struct Mix {
     pub(crate) events: usize,
     /// Updates, shared locks, signals, messages, retirement: what the papers do not have.
     pub(crate) extended: bool,
-    /// What only the recorder writes: waits, retries, exchanges and vain operations, at a few sites.
+    /// What only the recorder writes: waits, retries, exchanges and vain operations, at a few
+    /// sites.
     pub(crate) recorded: bool,
     /// A lock may be given back by another strand than the one that took it.
     pub(crate) guards_move: bool,
@@ -314,7 +315,8 @@ pub(crate) fn closed(events: &[Event]) -> Vec<Event> {
 /// The definitions, applied to the letter.
 pub(crate) struct Oracle {
     pub(crate) events: Vec<Event>,
-    /// For each event, the numbers of its strand and object among all that had their number before and after.
+    /// For each event, the numbers of its strand and object among all that had their number before
+    /// and after.
     identity: Vec<(u32, u32)>,
     /// For each event, the first event of its transaction.
     transaction: Vec<usize>,

@@ -119,7 +119,8 @@ proptest! {
         prop_assert_eq!(outcome.states, expected.len() as u64);
         prop_assert_eq!(found, expected);
 
-        // Exactly the shortest violating prefixes are written down, up to what comes before the observed run is left.
+        // Exactly the shortest violating prefixes are written down, up to what comes before the
+        // observed run is left.
         let violating: BTreeSet<Vec<usize>> = runs
             .iter()
             .zip(&verdicts)

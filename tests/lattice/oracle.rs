@@ -37,7 +37,8 @@ fn writes(op: Op) -> bool {
 }
 
 impl Order {
-    /// Objects below `relevant.len()` are variables, relevant where it says so, and born by a birth or their first write.
+    /// Objects below `relevant.len()` are variables, relevant where it says so, and born by a birth
+    /// or their first write.
     pub(crate) fn new(trace: &[Event], relevant: &[bool]) -> Order {
         // Numbers that are given again name different things: each occurrence gets its instance.
         let mut strands: HashMap<u32, u32> = HashMap::new();

@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn clocks_tell_the_causal_order(actions in actions(60)) {
+    fn jmpax_theorem_3_clocks_tell_the_causal_order(actions in actions(60)) {
         let trace = build(&actions, 40);
         let order = Order::new(&trace, &[true; 3]);
         let messages = messages(&trace);

@@ -114,7 +114,8 @@ pub(crate) fn actions(length: usize) -> impl Strategy<Value = Vec<(u32, Action)>
     prop::collection::vec((0..4_u32, action), 0..length)
 }
 
-/// The trace, after the births of the three variables (as 0, the last two by a first write), with at most `writes` writes of them.
+/// The trace, after the births of the three variables (as 0, the last two by a first write), with
+/// at most `writes` writes of them.
 pub(crate) fn build(actions: &[(u32, Action)], writes: usize) -> Vec<Event> {
     let mut trace = [born(0, 0, 0), write(0, 1, 0), write(0, 2, 0)].concat();
     let mut written = 0;

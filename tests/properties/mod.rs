@@ -19,7 +19,8 @@ pub(crate) fn contains(text: &str, parts: &[&str]) {
     }
 }
 
-/// The columns of the table's rows from the variables' values on, without positions and places, which may change.
+/// The columns of the table's rows from the variables' values on, without positions and places,
+/// which may change.
 pub(crate) fn states(text: &str, run: &str, values: usize) -> Vec<Vec<String>> {
     let (_, rest) = text.split_once(run).unwrap();
     let rows = rest

@@ -1,7 +1,7 @@
 //! The rules of retries and waits on usual idioms, each beside a bug that it must not hide.
 //!
-//! A trace is written as `strand op object site, ..`, with the STD format's names of operations. Under
-//! every engine, `silent` traces are serializable and `reported` ones are not.
+//! A trace is written as `strand op object site, ..`, with the STD format's names of operations.
+//! Under every engine, `silent` traces are serializable and `reported` ones are not.
 
 use aerodrome::check::{Checker, EngineKind};
 use aerodrome::trace::{Event, Op, Semantics, SiteId, Update};

@@ -298,7 +298,8 @@ fn a_restart_forgets_what_was_read() {
 
 #[test]
 fn what_was_read_before_a_restart_closes_no_cycle_later_either() {
-    // A sequence lock's reader looks while the writer is at work, sees that it must look again, and only then does the writer go on.
+    // A sequence lock's reader looks while the writer is at work, sees that it must look again, and
+    // only then does the writer go on.
     let retried = |looks_again: bool| {
         let mut trace = vec![
             begin(1),
@@ -354,7 +355,8 @@ fn a_restart_after_a_write_does_nothing() {
 
 #[test]
 fn a_violation_waits_for_the_end_of_the_blocks_that_looked() {
-    // 1 reads X before 0 writes it, and Y after 0 wrote that: 0 closes no cycle, 1 does, and 2 has nothing to do with it.
+    // 1 reads X before 0 writes it, and Y after 0 wrote that: 0 closes no cycle, 1 does, and 2 has
+    // nothing to do with it.
     let trace = [
         begin(2),
         begin(1),
@@ -595,7 +597,8 @@ fn a_worker_joined_by_a_stranger_comes_before_it() {
     assert_eq!(rust(&trace), [(7, 6)]);
 }
 
-/// Strand 0 is in a block that 1's comes after. 1 lets a worker live on, is over, and its number goes to a strand that joins the worker.
+/// Strand 0 is in a block that 1's comes after. 1 lets a worker live on, is over, and its number
+/// goes to a strand that joins the worker.
 #[test]
 fn a_worker_joined_by_the_next_owner_of_its_masters_number_comes_before_it() {
     for over in [event(1, Op::Exit, 0), join(2, 1)] {
@@ -705,7 +708,8 @@ fn what_is_lowered_is_well_formed() {
     });
 }
 
-/// Without forks and joins of strands, splits and restarts there is no difference but in updates and locks.
+/// Without forks and joins of strands, splits and restarts there is no difference but in updates
+/// and locks.
 #[test]
 fn paper_changes_nothing_but_updates() {
     for_random_traces(0..1_000, RECORDED, |events| {

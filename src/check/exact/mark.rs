@@ -52,7 +52,8 @@ impl Node {
 pub(super) enum Tag {
     /// No access.
     Empty,
-    /// Several accesses of one kind: the site holds their tag, the position the number of their list.
+    /// Several accesses of one kind: the site holds their tag, the position the number of their
+    /// list.
     List,
     /// Whatever a new strand does first.
     Forked,

@@ -2,50 +2,57 @@
 //!
 //! # The algorithm
 //!
-//! The trace is a graph. Its nodes are transactions, an event outside any block being one of its own; its edges are
-//! program order, fork and join, release and acquire, signal and await, send and receive, and pairs of accesses that do not
-//! commute. The trace is conflict serializable if and only if the graph has no cycle (Flanagan, Freund and Yi, *Velodrome*,
-//! PLDI 2008; Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020, definition 1).
+//! The trace is a graph. Its nodes are transactions, an event outside any block being one of its
+//! own; its edges are program order, fork and join, release and acquire, signal and await, send and
+//! receive, and pairs of accesses that do not commute. The trace is conflict serializable if and
+//! only if the graph has no cycle (Flanagan, Freund and Yi, *Velodrome*, PLDI 2008; Mathur and
+//! Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020, definition
+//! 1).
 //!
-//! A new edge ends in the transaction that executes now. It closes a cycle if and only if that transaction reaches the
-//! edge's origin. So the engine keeps exactly that: for each *open* transaction `a` and strand `v`, `S[a][v]`, the first
-//! node of `v` that `a` reaches; the later ones follow by program order. A node is a strand and an index, and an edge
-//! `(u, k) -> t` is
+//! A new edge ends in the transaction that executes now. It closes a cycle if and only if that
+//! transaction reaches the edge's origin. So the engine keeps exactly that: for each *open*
+//! transaction `a` and strand `v`, `S[a][v]`, the first node of `v` that `a` reaches; the later
+//! ones follow by program order. A node is a strand and an index, and an edge `(u, k) -> t` is
 //!
 //! - nothing, where `u` is `t`: that is program order;
 //! - nothing, where no open `a` has `S[a][u] <= k`: the node is dead (below);
 //! - a violation, where `t` is open and `S[t][u] <= k`;
-//! - otherwise, for every open `a` with `S[a][u] <= k` that does not reach `t` yet: `S[a][t]` becomes `t`'s present
-//!   node, and `a` reaches whatever `t`'s open transaction reaches.
+//! - otherwise, for every open `a` with `S[a][u] <= k` that does not reach `t` yet: `S[a][t]`
+//!   becomes `t`'s present node, and `a` reaches whatever `t`'s open transaction reaches.
 //!
 //! # Why this is exact
 //!
-//! *Only open transactions matter.* A transaction that has ended gains no in-edges any more: every edge ends in the
-//! transaction that executes. A cycle that is closed later than its end enters it by a path from the transaction that closes the
-//! cycle, which is open then and has been since before the path was complete. So when a transaction ends its row is dropped, and a node that no open
-//! transaction reaches is *dead*: nobody will ever reach it, and its edges close no cycle.
+//! *Only open transactions matter.* A transaction that has ended gains no in-edges any more: every
+//! edge ends in the transaction that executes. A cycle that is closed later than its end enters it
+//! by a path from the transaction that closes the cycle, which is open then and has been since
+//! before the path was complete. So when a transaction ends its row is dropped, and a node that no
+//! open transaction reaches is *dead*: nobody will ever reach it, and its edges close no cycle.
 //!
-//! *Rows are complete.* Claim: an open `a` reaches `(v, j)` if and only if `S[a][v] <= j`. A new edge `(u, k) -> t`
-//! adds the pairs (whatever reaches `(u, k)`, whatever `t`'s node reaches). What reaches `(u, k)` and is open is found by the claim.
-//! `t`'s node reaches itself, the later nodes of `t`, of which there are none, and, where it is open, its row;
-//! where it is not, it is an event that just happened, and has no out-edges.
+//! *Rows are complete.* Claim: an open `a` reaches `(v, j)` if and only if `S[a][v] <= j`. A new
+//! edge `(u, k) -> t` adds the pairs (whatever reaches `(u, k)`, whatever `t`'s node reaches). What
+//! reaches `(u, k)` and is open is found by the claim. `t`'s node reaches itself, the later nodes
+//! of `t`, of which there are none, and, where it is open, its row; where it is not, it is an event
+//! that just happened, and has no out-edges.
 //!
-//! *Events outside blocks share nodes.* Such an event gets a new index only where somebody reaches it who did not reach
-//! the strand before. Otherwise it is reached by just those who reach the strand's last node, so one index serves both. It cannot
-//! close a cycle: it has no out-edges yet.
+//! *Events outside blocks share nodes.* Such an event gets a new index only where somebody reaches
+//! it who did not reach the strand before. Otherwise it is reached by just those who reach the
+//! strand's last node, so one index serves both. It cannot close a cycle: it has no out-edges yet.
 //!
 //! # Objects
 //!
-//! A variable keeps the *current group* of commuting accesses (reads, or updates of one kind, or one write), and the *group
-//! before*. An access that commutes with the current group gets edges from the group before, and joins; any other gets edges from
-//! the current group, and starts a new one. Edges from older accesses are implied: every member of a group got edges from every member of
-//! the group before it, so by induction there is a path from every older access that does not commute to the present one.
-//! A group of one write has no use for the group before, because nothing commutes with it.
+//! A variable keeps the *current group* of commuting accesses (reads, or updates of one kind, or
+//! one write), and the *group before*. An access that commutes with the current group gets edges
+//! from the group before, and joins; any other gets edges from the current group, and starts a new
+//! one. Edges from older accesses are implied: every member of a group got edges from every member
+//! of the group before it, so by induction there is a path from every older access that does not
+//! commute to the present one. A group of one write has no use for the group before, because
+//! nothing commutes with it.
 //!
-//! Three kinds of members are dropped. A strand's older access of the group: program order leads from it to the newer one. A repeated access
-//! of one node: it is the same node. And dead members: where a member `m` is dead, all of the group before are dead too, because whoever
-//! reached one of them would reach `m` by the edge between them. So nothing is lost even where a group loses all of
-//! its members.
+//! Three kinds of members are dropped. A strand's older access of the group: program order leads
+//! from it to the newer one. A repeated access of one node: it is the same node. And dead members:
+//! where a member `m` is dead, all of the group before are dead too, because whoever reached one of
+//! them would reach `m` by the edge between them. So nothing is lost even where a group loses all
+//! of its members.
 //!
 //! *Vain updates* commute with reads, with each other and with updates of their own kind, which do
 //! not commute with reads; so they are in no group. Those since the last write are listed beside,
@@ -61,27 +68,31 @@
 //!
 //! # Bounds
 //!
-//! A variable is two `Mark`s, 32 bytes: the current group's only member and that of the group before; or, where the group before is dead, two
-//! members of the current one. A group with more live members has them in a list beside. `S` is kept sparsely, by column: a strand
-//! lists the other open transactions that reach it, so cost and memory follow what is shared and not the number of strands. A strand that is
-//! over gives its slot back when nobody reaches it any more: all its nodes are then dead, and the next owner of the slot goes on with larger
-//! indices.
+//! A variable is two `Mark`s, 32 bytes: the current group's only member and that of the group
+//! before; or, where the group before is dead, two members of the current one. A group with more
+//! live members has them in a list beside. `S` is kept sparsely, by column: a strand lists the
+//! other open transactions that reach it, so cost and memory follow what is shared and not the
+//! number of strands. A strand that is over gives its slot back when nobody reaches it any more:
+//! all its nodes are then dead, and the next owner of the slot goes on with larger indices.
 //!
 //! # Speed
 //!
-//! Most accesses come after nothing but their strand's own and dead ones, and are done with after a few comparisons. Those are
-//! joined by `|` and `&` where their outcomes are as good as random: a mispredicted branch costs more than all of them. Where
-//! there are many variables the rest of the cost is in waiting for memory, so [`run`](Engine::run) fetches the variables of the next events while it
-//! works on this one.
+//! Most accesses come after nothing but their strand's own and dead ones, and are done with after a
+//! few comparisons. Those are joined by `|` and `&` where their outcomes are as good as random: a
+//! mispredicted branch costs more than all of them. Where there are many variables the rest of the
+//! cost is in waiting for memory, so [`run`](Engine::run) fetches the variables of the next events
+//! while it works on this one.
 //!
 //! # Witness
 //!
-//! An entry `S[a][v]` remembers the edge that made it. The origin of that edge is reached by `a` as well, so a violation walks from
-//! entry to entry back to `a`; it arrives, because the graph has no cycle. Transactions that have ended are
-//! remembered by name while an open one reaches them and some object keeps an access of theirs: an edge comes out of nothing else. Those
-//! without one are swept out when there are many. Positions older than 2^32 events are off by a multiple of that.
+//! An entry `S[a][v]` remembers the edge that made it. The origin of that edge is reached by `a` as
+//! well, so a violation walks from entry to entry back to `a`; it arrives, because the graph has no
+//! cycle. Transactions that have ended are remembered by name while an open one reaches them and
+//! some object keeps an access of theirs: an edge comes out of nothing else. Those without one are
+//! swept out when there are many. Positions older than 2^32 events are off by a multiple of that.
 //!
-//! After a violation the closing edge is not taken, so all of this stays true, for the graph without the edges that were reported.
+//! After a violation the closing edge is not taken, so all of this stays true, for the graph
+//! without the edges that were reported.
 
 mod mark;
 mod paged;
@@ -93,10 +104,10 @@ use mark::{Mark, Tag};
 use paged::Paged;
 use reach::{Reachability, Step};
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::vector_clock::NumberHash;
+use rustc_hash::FxHashMap;
+
 use super::{Engine, FORESIGHT, Violation};
 use crate::trace::{Event, Op, Update};
 
@@ -110,8 +121,8 @@ struct Variable {
 const _: () = assert!(size_of::<Variable>() <= 32);
 
 impl Variable {
-    /// `before` is a second member of the current group. The group before never has the kind of the current one, or they would
-    /// be one group.
+    /// `before` is a second member of the current group. The group before never has the kind of the
+    /// current one, or they would be one group.
     #[inline]
     fn is_pair(&self) -> bool {
         self.current.is_single()
@@ -127,7 +138,8 @@ struct Lock {
     shared: Mark,
 }
 
-/// The engine that reports every cycle at the event that closes it. See the [module's documentation](self).
+/// The engine that reports every cycle at the event that closes it. See the [module's
+/// documentation](self).
 ///
 /// ```
 /// use aerodrome::check::{Engine, Exact};
@@ -153,9 +165,9 @@ pub struct Exact {
     messages: Paged<Mark>,
     lists: Lists,
     /// By variable: the vain updates since the last write.
-    vain: HashMap<u32, Vec<Mark>, NumberHash>,
+    vain: FxHashMap<u32, Vec<Mark>>,
     /// By variable: the base, where it is alive.
-    bases: HashMap<u32, Mark, NumberHash>,
+    bases: FxHashMap<u32, Mark>,
 }
 
 impl Default for Exact {
@@ -174,8 +186,8 @@ impl Exact {
             signals: Paged::new(),
             messages: Paged::new(),
             lists: Lists::default(),
-            vain: HashMap::default(),
-            bases: HashMap::default(),
+            vain: FxHashMap::default(),
+            bases: FxHashMap::default(),
         }
     }
 
@@ -292,7 +304,8 @@ impl Exact {
         }
     }
 
-    /// A group of `tag` follows one of `last`, and `older` is no more one of the two groups that a variable keeps.
+    /// A group of `tag` follows one of `last`, and `older` is no more one of the two groups that a
+    /// variable keeps.
     fn keep_base(&mut self, object: u32, tag: Tag, last: Tag, older: Mark) {
         let takes_turns = (tag == Tag::Read) != (last == Tag::Read);
         let is_between = takes_turns && !last.excludes() && last != Tag::Empty;
@@ -367,7 +380,9 @@ impl Exact {
     #[inline]
     fn acquire(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
-        let lock = self.locks.entry(event.target);
+        let Some(lock) = self.locks.get_mut(event.target) else {
+            return self.acquire_slowly(slot, tag, event, position);
+        };
         if !self.graph.is_settled(lock.exclusive, slot) || !lock.shared.is_empty() {
             return self.acquire_slowly(slot, tag, event, position);
         }
@@ -689,7 +704,8 @@ impl Lists {
             Ok(at) => list[at] = mark,
             Err(at) if list.len() < list.capacity() => list.insert(at, mark),
             Err(_) => {
-                // Full: the dead make room. Where few are dead the capacity doubles, so that the sweeps stay rare.
+                // Full: the dead make room. Where few are dead the capacity doubles, so that the
+                // sweeps stay rare.
                 list.retain(|&mark| !graph.is_dead(mark));
                 if list.is_empty() {
                     self.discard(group);
@@ -705,7 +721,8 @@ impl Lists {
         group
     }
 
-    /// Edges from every member to what the strand in `slot` does now. Members that are dead are dropped.
+    /// Edges from every member to what the strand in `slot` does now. Members that are dead are
+    /// dropped.
     fn edges(&mut self, group: &mut Mark, slot: u32, step: &mut Step, graph: &mut Reachability) {
         if !group.is_list() {
             if !group.is_empty() {

@@ -76,7 +76,8 @@ fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86_64 has the instruction, and it reads nothing that the program could see.
+        // SAFETY: every x86_64 has the instruction, and it reads nothing that the program could
+        // see.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

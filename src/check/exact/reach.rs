@@ -12,7 +12,8 @@ const REMEMBERED: usize = 4096;
 
 /// In `slot_of`: the strand has no slot.
 const NO_SLOT: u32 = u32::MAX;
-/// In `slot_of`: the strand's next event needs attention, because it is its first or because its indices run out.
+/// In `slot_of`: the strand's next event needs attention, because it is its first or because its
+/// indices run out.
 const ATTENTION: u32 = 1 << 31;
 const _: () = assert!(MAX_SLOTS <= ATTENTION);
 
@@ -35,8 +36,8 @@ impl Descriptor {
 
 /// An open transaction reaches a strand, from the node of `to` on; and the edge by which it does.
 ///
-/// Invariant: `reacher` also reaches the node of `from`, or that is a node of its own. So a walk from entry to entry ends in the
-/// reacher, because the graph has no cycle.
+/// Invariant: `reacher` also reaches the node of `from`, or that is a node of its own. So a walk
+/// from entry to entry ends in the reacher, because the graph has no cycle.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     reacher: u32,
@@ -102,7 +103,8 @@ impl Step {
 pub(super) struct Reachability {
     slots: Vec<Slot>,
     owners: Vec<Owner>,
-    /// How many transactions the owners remember, and beyond how many those without an access in any object are forgotten.
+    /// How many transactions the owners remember, and beyond how many those without an access in
+    /// any object are forgotten.
     remembered: usize,
     crowded: usize,
     slot_of: Vec<u32>,
@@ -162,8 +164,9 @@ impl Reachability {
     fn allocate(&mut self, strand: StrandId) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => {
-                // What is left of the slot's former strands is dead for ever: nobody reaches it, and it gains no edges any
-                // more. A larger index keeps it apart from the new strand's nodes.
+                // What is left of the slot's former strands is dead for ever: nobody reaches it,
+                // and it gains no edges any more. A larger index keeps it apart from the new
+                // strand's nodes.
                 let it = &mut self.slots[slot as usize];
                 it.node = it.node.next(true);
                 slot
@@ -199,7 +202,8 @@ impl Reachability {
         slot
     }
 
-    /// Moves a strand whose indices run out, and which has no open transaction, to another slot, as if it had forked itself.
+    /// Moves a strand whose indices run out, and which has no open transaction, to another slot, as
+    /// if it had forked itself.
     fn renew(&mut self, old: u32) -> u32 {
         let strand = self.owners[old as usize].strand;
         let new = self.allocate(strand);
@@ -347,15 +351,17 @@ impl Reachability {
         }
     }
 
-    /// Whether it is time to [forget](Self::forget_all_but) transactions that no access names any more.
+    /// Whether it is time to [forget](Self::forget_all_but) transactions that no access names any
+    /// more.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
         self.remembered > self.crowded.max(REMEMBERED)
     }
 
-    /// Forgets the ended transactions that none of `accesses` is of: the accesses that the objects keep. An edge leaves a strand only by one of
-    /// these, so no other ended transaction will be asked for. The next sweep comes after as many transactions as make up for what this
-    /// one has cost, which is proportional to `looked_at`.
+    /// Forgets the ended transactions that none of `accesses` is of: the accesses that the objects
+    /// keep. An edge leaves a strand only by one of these, so no other ended transaction will be
+    /// asked for. The next sweep comes after as many transactions as make up for what this one has
+    /// cost, which is proportional to `looked_at`.
     pub(super) fn forget_all_but(&mut self, mut accesses: Vec<(u32, u64)>, looked_at: usize) {
         accesses.sort_unstable();
         self.remembered = 0;
@@ -443,7 +449,8 @@ impl Reachability {
         }
     }
 
-    /// All who reach `from` reach the strand in `slot` from now on, and whatever its open transaction reaches.
+    /// All who reach `from` reach the strand in `slot` from now on, and whatever its open
+    /// transaction reaches.
     fn spread(&mut self, from: Mark, slot: u32, step: &mut Step) {
         let mut new = std::mem::take(&mut self.new_reachers);
         new.clear();
@@ -599,8 +606,9 @@ impl Reachability {
         path.reverse();
         let mut hops: Vec<Hop> = Vec::with_capacity(path.len());
         for (i, reach) in path.iter().enumerate() {
-            // A fork comes before everything that the new strand does, so before the event by which the cycle leaves it;
-            // a join after everything, so after the event by which the cycle entered.
+            // A fork comes before everything that the new strand does, so before the event by which
+            // the cycle leaves it; a join after everything, so after the event by which the cycle
+            // entered.
             let to = if reach.to.own_tag() != Tag::Forked {
                 (
                     self.access(&reach.to, reach.object, now),

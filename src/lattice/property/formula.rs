@@ -232,7 +232,8 @@ impl Shown<'_> {
         }
     }
 
-    /// `a == b` of two variables would compare their numbers: one of them is shown so that it is a truth value.
+    /// `a == b` of two variables would compare their numbers: one of them is shown so that it is a
+    /// truth value.
     fn truth_values(
         &self,
         f: &mut fmt::Formatter<'_>,

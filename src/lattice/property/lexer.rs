@@ -18,7 +18,8 @@ const SYMBOLS: [&str; 18] = [
     "->", "||", "&&", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "!", "(", ")", "[", ",", "]",
 ];
 
-/// Names that are operators everywhere. `start` and `end` are not among them: they are operators before a parenthesis.
+/// Names that are operators everywhere. `start` and `end` are not among them: they are operators
+/// before a parenthesis.
 const WORDS: [&str; 7] = [
     "previously",
     "once",

@@ -1,7 +1,7 @@
 //! Properties: past-time temporal formulas over named variables.
 //!
-//! A property is a formula that must be true in every state of a run, the first one included. What it says of the past it
-//! says of the states of that run so far.
+//! A property is a formula that must be true in every state of a run, the first one included. What
+//! it says of the past it says of the states of that run so far.
 //!
 //! # Grammar
 //!
@@ -22,8 +22,9 @@
 //! name        = letter or "_", then letters, digits, "_", "." and "::"; or anything between single quotes
 //! ```
 //!
-//! A word of the temporal operators may also stand where a unary operator may: `!once p` is `!(once p)`. `always` is
-//! another word for `historically`. `start` and `end` are operators before a parenthesis and names elsewhere.
+//! A word of the temporal operators may also stand where a unary operator may: `!once p` is `!(once
+//! p)`. `always` is another word for `historically`. `start` and `end` are operators before a
+//! parenthesis and names elsewhere.
 //!
 //! # Meaning
 //!
@@ -39,9 +40,10 @@
 //!
 //! The first state counts as if it had always been, so nothing starts or ends in it.
 //!
-//! Numbers are `i64`; arithmetic that leaves `i64` in some state is an [error](crate::lattice::Error::Overflow), not a
-//! verdict. A variable is a number or a truth value as its place asks: alone it means that it is not zero, and a `bool` is
-//! recorded as 0 or 1. `==` and `!=` compare numbers with numbers and truth values with truth values.
+//! Numbers are `i64`; arithmetic that leaves `i64` in some state is an
+//! [error](crate::lattice::Error::Overflow), not a verdict. A variable is a number or a truth value
+//! as its place asks: alone it means that it is not zero, and a `bool` is recorded as 0 or 1. `==`
+//! and `!=` compare numbers with numbers and truth values with truth values.
 //!
 //! ```
 //! use aerodrome::lattice::Property;
@@ -151,7 +153,8 @@ impl Property {
         &self.formula
     }
 
-    /// The names of its variables, each once, in the order of their first occurrence. A state is their values in this order.
+    /// The names of its variables, each once, in the order of their first occurrence. A state is
+    /// their values in this order.
     pub fn variables(&self) -> &[String] {
         &self.variables
     }

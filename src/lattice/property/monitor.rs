@@ -1,8 +1,8 @@
 //! Monitors: a formula decided along a run, state by state.
 //!
-//! Every temporal operator has a recursive definition over the state before and the state now, so one bit each is all that
-//! a run's past can mean to the formula (Havelund and Rosu, *Synthesizing Monitors for Safety Properties*). A step
-//! computes every subformula once, operands first.
+//! Every temporal operator has a recursive definition over the state before and the state now, so
+//! one bit each is all that a run's past can mean to the formula (Havelund and Rosu, *Synthesizing
+//! Monitors for Safety Properties*). A step computes every subformula once, operands first.
 
 use super::Span;
 use super::formula::{Atom, Formula};
@@ -135,8 +135,8 @@ impl Monitor {
         Ok(index as u8)
     }
 
-    /// Which atoms are true in a state; where arithmetic leaves `i64`, the place instead. All atoms are computed,
-    /// whatever the others are.
+    /// Which atoms are true in a state; where arithmetic leaves `i64`, the place instead. All atoms
+    /// are computed, whatever the others are.
     pub fn truths(&self, state: &[i64]) -> Result<Truths, Span> {
         let mut truths = 0;
         for (bit, atom) in self.atoms.iter().enumerate() {

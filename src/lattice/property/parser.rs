@@ -1,4 +1,5 @@
-//! From text to a formula: a parser by precedence that knows of each part whether it is a number or a truth value.
+//! From text to a formula: a parser by precedence that knows of each part whether it is a number or
+//! a truth value.
 
 use super::Span;
 use super::formula::{Atom, Comparison, Expression, Formula};
@@ -9,7 +10,8 @@ type Failure = (String, Span);
 /// An operator of two numbers.
 type BuildNumber = fn(Box<Expression>, Box<Expression>) -> Expression;
 
-/// Parentheses, intervals and prefix operators within each other: more would overflow the stack before they meant anything.
+/// Parentheses, intervals and prefix operators within each other: more would overflow the stack
+/// before they meant anything.
 const MAX_DEPTH: usize = 100;
 
 /// Names, numbers and operators: no formula's tree is deeper than this.

@@ -1,32 +1,36 @@
 //! The binary format, `.aero`.
 //!
-//! Everything is little-endian and aligned to words of 8 bytes. A file is a header, frames, and an end marker.
+//! Everything is little-endian and aligned to words of 8 bytes. A file is a header, frames, and an
+//! end marker.
 //!
 //! | header | bytes |
 //! |---|---|
 //! | magic | `AERO\r\n\x1a\n` |
-//! | version | `u16`: 1 |
+//! | version | `u16`: 2; files of version 1 had another checksum and are refused |
 //! | flags | `u16`: 1 where the trace is to be read under the `paper` semantics |
-//! | check | `u32`: the low half of the checksum of the 12 bytes before |
+//! | check | `u32`: the CRC-32 (IEEE) of the 12 bytes before |
 //!
-//! A frame is a length of the payload in bytes (`u32`, a multiple of 8, at most 1 MiB), its number of events (`u32`), a checksum (`u64`, over the
-//! frame's number, the two fields before and the payload), then the payload. A lost, doubled or exchanged frame is thereby found as well as
-//! a changed bit. The end marker is a frame that says `u32::MAX` events; its payload is the number of all events, and nothing comes
-//! after it. A process that dies leaves a file without one, which is good up to its last whole frame and then
+//! A frame is a length of the payload in bytes (`u32`, a multiple of 8, at most 1 MiB), its number
+//! of events (`u32`), a checksum (`u64`: the CRC-32 of the frame's number as `u64`, its number of
+//! events, the payload's length and the payload), then the payload. A lost, doubled or exchanged
+//! frame is thereby found as well as a changed bit. The end marker is a frame that says `u32::MAX`
+//! events; its payload is the number of all events, and nothing comes after it. A process that dies
+//! leaves a file without one, which is good up to its last whole frame and then
 //! [`Truncated`](crate::trace::Fault::Truncated).
 //!
 //! The payload is a sequence of records, told apart by the low six bits of their first word:
 //!
 //! | low bits | record |
 //! |---|---|
-//! | 0 to 30 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
+//! | 0 to 61 | an event in one word: strand (12 bits), target (26 bits), site (20 bits), from low to high |
 //! | 62 | an event in two words: its operation (6 bits) and its strand (the high 32 bits), then target and site (32 bits each) |
 //! | 63 | a definition: what is defined (bits 6 to 8), an object's kind (bits 9 to 11), whether the number's owner is the same as before (bit 12), the body's length in bytes (bits 16 to 31), the number (the high 32 bits), then the body, padded with zeros |
 //!
-//! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is known, or of the first that is not,
-//! and an event uses known numbers only. So no file, however damaged, makes a reader reserve more than the file is long.
-//! Site 0 is no site and is known from the start. A strand's or object's definition may come again: the number has got a new owner or, where
-//! bit 12 says so, its owner a name. Bodies:
+//! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is
+//! known, or of the first that is not, and an event uses known numbers only. So no file, however
+//! damaged, makes a reader reserve more than the file is long. Site 0 is no site and is known from
+//! the start. A strand's or object's definition may come again: the number has got a new owner or,
+//! where bit 12 says so, its owner a name. Bodies:
 //!
 //! | defined | body |
 //! |---|---|
@@ -44,7 +48,7 @@ pub use writer::AeroWriter;
 
 /// How every file begins.
 pub(crate) const MAGIC: [u8; 8] = *b"AERO\r\n\x1a\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const FLAG_PAPER: u16 = 1;
 const HEADER: usize = 16;
 const FRAME_HEADER: usize = 16;
@@ -78,43 +82,19 @@ const SAME_OWNER: u64 = 1 << 12;
 /// The length of a name that is not there.
 const NO_NAME: u16 = u16::MAX;
 
-/// The checksum of bytes, whose number is a multiple of 4. Each step is a bijection of its word, so that a change within one word is
-/// always seen.
-fn checksum(seed: u64, bytes: &[u8]) -> u64 {
-    const FACTORS: [u64; 4] = [
-        0x9e37_79b9_7f4a_7c15,
-        0xc2b2_ae3d_27d4_eb4f,
-        0x1656_67b1_9e37_79f9,
-        0xd6e8_feb8_6659_fd93,
-    ];
-    let step =
-        |lane: u64, word: u64, factor: u64| (lane ^ word).wrapping_mul(factor).rotate_left(31);
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    };
-    let mut lanes = [seed, seed ^ 1, seed ^ 2, seed ^ 3];
-    let (blocks, rest) = bytes.as_chunks::<32>();
-    for block in blocks {
-        let (words, _) = block.as_chunks::<8>();
-        for ((lane, bytes), factor) in lanes.iter_mut().zip(words).zip(FACTORS) {
-            *lane = step(*lane, u64::from_le_bytes(*bytes), factor);
-        }
-    }
-    let mut sum = bytes.len() as u64;
-    for lane in lanes {
-        sum = step(sum, lane, FACTORS[0]);
-    }
-    for tail in rest.chunks(8) {
-        sum = step(sum, word(tail), FACTORS[1]);
-    }
-    sum ^ sum >> 32
+/// The checksum of the header's fields.
+fn header_checksum(header: &[u8]) -> u32 {
+    crc32fast::hash(header)
 }
 
 /// The checksum of a frame.
 fn frame_checksum(number: u64, events: u32, payload: &[u8]) -> u64 {
-    checksum(number << 32 | u64::from(events), payload)
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&number.to_le_bytes());
+    sum.update(&events.to_le_bytes());
+    sum.update(&(payload.len() as u32).to_le_bytes());
+    sum.update(payload);
+    u64::from(sum.finalize())
 }
 
 #[cfg(test)]
@@ -202,11 +182,12 @@ mod tests {
     #[test]
     fn every_single_bit_counts_in_the_checksum() {
         let mut bytes: Vec<u8> = (0..200).collect();
-        let sum = checksum(7, &bytes);
-        assert_ne!(sum, checksum(8, &bytes));
+        let sum = frame_checksum(7, 1, &bytes);
+        assert_ne!(sum, frame_checksum(8, 1, &bytes));
+        assert_ne!(sum, frame_checksum(7, 2, &bytes));
         for bit in 0..bytes.len() * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(sum, checksum(7, &bytes), "bit {bit}");
+            assert_ne!(sum, frame_checksum(7, 1, &bytes), "bit {bit}");
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
     }

@@ -38,7 +38,8 @@ pub struct AeroReader<R> {
     input: R,
     semantics: Semantics,
     tables: Tables,
-    /// Numbers below are known: the indices are the `LIMIT_` constants. There are eight, so that no index needs a check.
+    /// Numbers below are known: the indices are the `LIMIT_` constants. There are eight, so that no
+    /// index needs a check.
     limits: [u32; 8],
     payload: Vec<u8>,
     /// Where the next record begins, in words of the payload.
@@ -55,7 +56,8 @@ pub struct AeroReader<R> {
     ended: bool,
 }
 
-/// A record that is not right: where, in words of the payload, what was expected and what was found.
+/// A record that is not right: where, in words of the payload, what was expected and what was
+/// found.
 struct Wrong {
     word: usize,
     expected: String,
@@ -107,7 +109,7 @@ impl<R: Read> AeroReader<R> {
             ));
         }
         let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        let sum = super::checksum(0, &header[..12]) as u32;
+        let sum = super::header_checksum(&header[..12]);
         if sum != stored {
             let (expected, found) = (
                 format!("the header's checksum {sum:08x}"),
@@ -365,7 +367,8 @@ impl<R: Read> AeroReader<R> {
         }
     }
 
-    /// Takes the definition at `next`, after so many events of the batch; false where the batch has to end before it.
+    /// Takes the definition at `next`, after so many events of the batch; false where the batch has
+    /// to end before it.
     fn define(&mut self, words: &[[u8; 8]], pending: usize) -> Result<bool, Wrong> {
         let at = self.next;
         let head = u64::from_le_bytes(words[at]);
@@ -529,7 +532,8 @@ impl<R: Read> Source for AeroReader<R> {
         Ok(!batch.is_empty())
     }
 
-    /// A recorded program may send guards; that its own recorder errs is not what the rules are for.
+    /// A recorded program may send guards; that its own recorder errs is not what the rules are
+    /// for.
     fn guards_move(&self) -> bool {
         true
     }

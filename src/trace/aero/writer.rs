@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use rustc_hash::FxHashMap;
+
+use crate::dense::Dense;
 use crate::trace::op::Row;
 use crate::trace::{
     BlockId, BlockInfo, Event, MAX_NAME, Names, ObjectId, ObjectInfo, ObjectKind, Op, Semantics,
@@ -10,9 +13,11 @@ use crate::trace::{
 
 /// Writes the `.aero` format.
 ///
-/// Numbers are the caller's; the writer gives its own, dense ones to the file. What is to be known of a number is defined before the
-/// number is used; a number that is used without has no name. After [`Op::Retire`] or [`Op::Recv`] an object's number is undefined again.
-/// Without [`finish`](AeroWriter::finish) the file lacks its end marker and what was written since the last whole frame.
+/// Numbers are the caller's; the writer gives its own, dense ones to the file. What is to be known
+/// of a number is defined before the number is used; a number that is used without has no name.
+/// After [`Op::Retire`] or [`Op::Recv`] an object's number is undefined again. Without
+/// [`finish`](AeroWriter::finish) the file lacks its end marker and what was written since the last
+/// whole frame.
 ///
 /// ```
 /// use aerodrome::trace::{AeroReader, AeroWriter, Event, Names, Op, Semantics, SiteId, Source, StrandId, StrandInfo};
@@ -55,7 +60,7 @@ impl<W: Write> AeroWriter<W> {
         let mut header = super::MAGIC.to_vec();
         header.extend(super::VERSION.to_le_bytes());
         header.extend(flags.to_le_bytes());
-        header.extend((super::checksum(0, &header) as u32).to_le_bytes());
+        header.extend(super::header_checksum(&header).to_le_bytes());
         out.write_all(&header)?;
         Ok(Self {
             out,
@@ -157,14 +162,15 @@ impl<W: Write> AeroWriter<W> {
         self.definition(super::DEFINE_BLOCK << 6, number, &body)
     }
 
-    /// Writes an event. Numbers that are not defined have no name; a site that is not defined is none.
+    /// Writes an event. Numbers that are not defined have no name; a site that is not defined is
+    /// none.
     #[inline]
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.event_with(event, &Unnamed)
     }
 
-    /// Writes an event, and before it the definitions of its numbers that the file does not know yet. A fork defines the forked
-    /// strand in any case, as the number may have got a new owner.
+    /// Writes an event, and before it the definitions of its numbers that the file does not know
+    /// yet. A fork defines the forked strand in any case, as the number may have got a new owner.
     #[inline]
     pub fn event_with(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
         let strand = match self.strands.get(event.strand.0) {
@@ -325,27 +331,21 @@ fn cut(name: &str) -> &[u8] {
 
 /// From the caller's dense numbers to the file's.
 #[derive(Default)]
-struct Numbers(Vec<u32>);
+struct Numbers(Dense<u32, u32>);
 
 impl Numbers {
     /// The file's number and one; 0 where there is none.
     #[inline]
     fn get(&self, id: u32) -> Option<u32> {
-        self.0
-            .get(id as usize)
-            .and_then(|number| number.checked_sub(1))
+        self.0.get(id).and_then(|number| number.checked_sub(1))
     }
 
     fn set(&mut self, id: u32, number: u32) {
-        let at = id as usize;
-        if at >= self.0.len() {
-            self.0.resize(at + 1, 0);
-        }
-        self.0[at] = number + 1;
+        *self.0.entry(id) = number + 1;
     }
 
     fn unset(&mut self, id: u32) {
-        if let Some(number) = self.0.get_mut(id as usize) {
+        if let Some(number) = self.0.get_mut(id) {
             *number = 0;
         }
     }
@@ -353,9 +353,7 @@ impl Numbers {
 
 /// From the caller's opaque codes to the file's numbers. Entries are never removed.
 struct Codes {
-    /// Code and number and one; open addressing.
-    slots: Vec<(u32, u32)>,
-    used: usize,
+    numbers: FxHashMap<u32, u32>,
     next: u32,
     /// Numbers begin there: 1 where code 0 stands for number 0.
     first: u32,
@@ -364,21 +362,10 @@ struct Codes {
 impl Codes {
     fn new(first: u32) -> Self {
         Self {
-            slots: vec![(0, 0); 64],
-            used: 0,
+            numbers: FxHashMap::default(),
             next: first,
             first,
         }
-    }
-
-    #[inline]
-    fn slot(&self, code: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = (u64::from(code).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
-        while self.slots[at].1 != 0 && self.slots[at].0 != code {
-            at = (at + 1) & mask;
-        }
-        at
     }
 
     #[inline]
@@ -386,23 +373,12 @@ impl Codes {
         if code < self.first {
             return Some(code);
         }
-        self.slots[self.slot(code)].1.checked_sub(1)
+        self.numbers.get(&code).copied()
     }
 
     fn add(&mut self, code: u32) -> u32 {
-        if self.used * 2 >= self.slots.len() {
-            let doubled = vec![(0, 0); self.slots.len() * 2];
-            for entry in std::mem::replace(&mut self.slots, doubled) {
-                if entry.1 != 0 {
-                    let at = self.slot(entry.0);
-                    self.slots[at] = entry;
-                }
-            }
-        }
         let number = self.next;
-        let at = self.slot(code);
-        self.slots[at] = (code, number + 1);
-        self.used += 1;
+        self.numbers.insert(code, number);
         self.next += 1;
         number
     }

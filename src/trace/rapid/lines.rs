@@ -13,7 +13,8 @@ const PADDING: usize = 8;
 pub(super) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// The lines not yet taken are `buffer[start..whole]`; up to `end` follows the beginning of the next.
+    /// The lines not yet taken are `buffer[start..whole]`; up to `end` follows the beginning of the
+    /// next.
     pub(super) start: usize,
     whole: usize,
     end: usize,

@@ -20,7 +20,8 @@
 //! | `fork join` | fork, join | thread |
 //! | `begin end` | begin, end | block, or nothing |
 //!
-//! These are RAPID's. Every other event has an operation too, so that any trace can be written as STD, but RAPID does not know it:
+//! These are RAPID's. Every other event has an operation too, so that any trace can be written as
+//! STD, but RAPID does not know it:
 //!
 //! | operation | event | its argument |
 //! |---|---|---|
@@ -35,34 +36,41 @@
 //! | `born` | birth | variable |
 //!
 //! What RAPID does, and is done here:
-//! - Fields are cut at `|` and there are exactly three; nothing is trimmed, so a blank belongs to the name beside it. Operations are in lower case.
-//! - The argument is everything between the first `(` and the `)` at the end of the field, parentheses included.
-//! - Names are arbitrary. Threads, locks and variables are told apart: `acq(x)` and `r(x)` have nothing to do with each other.
+//! - Fields are cut at `|` and there are exactly three; nothing is trimmed, so a blank belongs to
+//!   the name beside it. Operations are in lower case.
+//! - The argument is everything between the first `(` and the `)` at the end of the field,
+//!   parentheses included.
+//! - Names are arbitrary. Threads, locks and variables are told apart: `acq(x)` and `r(x)` have
+//!   nothing to do with each other.
 //! - `begin` and `end` need no argument. RAPID drops it; here it names the block.
 //! - A line ends with `\n` or `\r\n`.
 //!
 //! What is different:
-//! - RAPID reads a line that does not parse as the event before it once more; here it is an error. Empty lines are skipped.
-//! - RAPID takes any operation that begins with `begin` or `end`; here the argument must be in parentheses.
-//! - RAPID's location must be a number. Here it may be anything, and 0, or nothing, says that the location is not known. A
-//!   location of the form `file:line:column` is a place in the source.
+//! - RAPID reads a line that does not parse as the event before it once more; here it is an error.
+//!   Empty lines are skipped.
+//! - RAPID takes any operation that begins with `begin` or `end`; here the argument must be in
+//!   parentheses.
+//! - RAPID's location must be a number. Here it may be anything, and 0, or nothing, says that the
+//!   location is not known. A location of the form `file:line:column` is a place in the source.
 //! - Here an argument may contain blanks.
 //!
 //! # CSV
 //!
-//! A line an event and a column a thread: the number of commas before the event is the number of its thread. `,,r(x),` is a read by
-//! `T2`. RAPID calls the operations `r w acq rel start join enter exit`, and `sync(x)` stands for a read and a write of `x` under a
-//! lock of its own. Here the names that STD has are known as well, so that blocks can be written either way. There are no locations: an
-//! event's location is the number of its line, as in RAPID.
+//! A line an event and a column a thread: the number of commas before the event is the number of
+//! its thread. `,,r(x),` is a read by `T2`. RAPID calls the operations `r w acq rel start join
+//! enter exit`, and `sync(x)` stands for a read and a write of `x` under a lock of its own. Here
+//! the names that STD has are known as well, so that blocks can be written either way. There are no
+//! locations: an event's location is the number of its line, as in RAPID.
 //!
-//! RAPID passes over every line that it does not understand, because it could be a comment. A trace of which half is silently
-//! left out is worse than none: here a line that begins with `#` and a first line without any operation (the columns' titles) are
-//! passed over, and everything else is an error, a second event in a line included.
+//! RAPID passes over every line that it does not understand, because it could be a comment. A trace
+//! of which half is silently left out is worse than none: here a line that begins with `#` and a
+//! first line without any operation (the columns' titles) are passed over, and everything else is
+//! an error, a second event in a line included.
 //!
 //! # RoadRunner's log
 //!
-//! What RoadRunner's printing tool writes: `@`, blanks, the operation with the thread's number and its argument, then words of which
-//! the second is the location.
+//! What RoadRunner's printing tool writes: `@`, blanks, the operation with the thread's number and
+//! its argument, then words of which the second is the location.
 //!
 //! ```text
 //! [main: RoadRunner Agent Loaded.]
@@ -81,15 +89,18 @@
 //! | `Enter Exit` | begin, end | method: the block |
 //!
 //! What RAPID does, and is done here:
-//! - There are two arguments without blanks or commas; the second goes up to the word's last `)`, parentheses included.
+//! - There are two arguments without blanks or commas; the second goes up to the word's last `)`,
+//!   parentheses included.
 //! - Threads, locks and variables are told apart, and a volatile is a variable like others.
 //! - Accesses, enters and exits have a location; `null` or none says that it is not known.
-//! - Lines that do not begin with `@` and a blank are not the tool's: the program and RoadRunner write to the same stream. They are
-//!   passed over, and so are the tool's notices about threads (`[tid = 0]`).
+//! - Lines that do not begin with `@` and a blank are not the tool's: the program and RoadRunner
+//!   write to the same stream. They are passed over, and so are the tool's notices about threads
+//!   (`[tid = 0]`).
 //!
 //! What is different:
 //! - RAPID passes over a line of the tool that it does not understand; here it is an error.
-//! - RAPID leaves out enters and exits of the methods in a file of its own; here `--not-atomic` does.
+//! - RAPID leaves out enters and exits of the methods in a file of its own; here `--not-atomic`
+//!   does.
 //! - RAPID drops the method's name; here it names the block.
 
 mod csv;

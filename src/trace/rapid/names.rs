@@ -74,7 +74,8 @@ impl Registry {
         Tables::label(index)
     }
 
-    /// The object that `op` is on, of this kind if it is new. A retirement takes the name from it, so that the name's next object is a new one.
+    /// The object that `op` is on, of this kind if it is new. A retirement takes the name from it,
+    /// so that the name's next object is a new one.
     #[inline]
     pub(super) fn object(&mut self, key: &Key<'_>, op: Op, kind: ObjectKind) -> u32 {
         let Self {

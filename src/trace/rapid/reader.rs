@@ -244,7 +244,8 @@ impl Argument {
     }
 }
 
-/// The operation in `text[start..end]`; `parse` knows the names, and `known` lists them for an error.
+/// The operation in `text[start..end]`; `parse` knows the names, and `known` lists them for an
+/// error.
 #[inline]
 pub(super) fn parse_operation(
     registry: &mut Registry,

@@ -8,10 +8,13 @@ use crate::trace::{Event, Names, ObjectKind, Op, SiteId, SiteInfo, Target, op_na
 /// Writes the STD format.
 ///
 /// STD has one name for one thing, and locks beside variables, so some things change on the way:
-/// - What has no name when it is first written gets one: `V7`, `L7`. Where two things have the same name, the second gets its number as well: `queue#7`. Bars and
-///   blanks in names become underscores.
-/// - An object that is locked and accessed, such as a `Mutex<T>`, becomes a lock and a variable of the same name, and its retirement two lines.
-/// - A place in a file is written as `file:line:column`, which RAPID does not take for a number; no site is 0.
+/// - What has no name when it is first written gets one: `V7`, `L7`. Where two things have the same
+///   name, the second gets its number as well: `queue#7`. Bars and blanks in names become
+///   underscores.
+/// - An object that is locked and accessed, such as a `Mutex<T>`, becomes a lock and a variable of
+///   the same name, and its retirement two lines.
+/// - A place in a file is written as `file:line:column`, which RAPID does not take for a number; no
+///   site is 0.
 /// - That a lock guards nothing (`Mutex<()>`), types, and where things were made are not written.
 ///
 /// ```
@@ -223,7 +226,8 @@ impl Written {
         })
     }
 
-    /// The number's next owner has another name. The old one stays with the number: in a text, a name that was joined is joined.
+    /// The number's next owner has another name. The old one stays with the number: in a text, a
+    /// name that was joined is joined.
     fn rename(&mut self, id: u32) {
         if let Some(name) = self.names.get_mut(id as usize) {
             *name = None;
