@@ -51,6 +51,7 @@ impl Replay {
             | Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Value
             | Op::Born => {}
