@@ -251,6 +251,20 @@ fn what_a_latch_under_a_lock_orders_is_not_predicted() {
 }
 
 #[test]
+fn what_is_handed_over_is_not_predicted() {
+    // By flags, back and forth.
+    silent("0: begin r x w x end w f; 1: r f begin r x w x end w g; 0: r g begin r x w x end");
+    // Through a queue under a lock with a condvar.
+    silent("0: begin r x w x end acq Q w Q rel Q notify; 1: acq Q r Q w Q rel Q w x");
+    // Somebody has waited for it on this run.
+    silent(&format!(
+        "1: acq R r R rel R; 0: {COMMIT} acq R w R notify rel R; 1: acq R r R rel R acq D w D rel D"
+    ));
+    // It is touched after it was handed over.
+    predicted("0: begin r x acq Q w Q rel Q notify w x end; 1: acq Q r Q w Q rel Q w x");
+}
+
+#[test]
 fn a_write_that_a_read_needs_is_part_of_the_schedule() {
     let text = "0: begin r x w x end; 2: w f; 1: r f w x";
     predicted(text);
