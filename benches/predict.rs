@@ -237,3 +237,64 @@ fn blocks_and_reduction_short(bencher: Bencher, (kind, events): (AnalysisKind, u
     let events: Vec<Event> = run.into_iter().map(event).collect();
     measure(bencher, kind, &events);
 }
+
+/// The client of a small database: long transactions under a table's lock, in which pages are looked up under the lock of their stripe and of their
+/// own. Every access has other locks, and every lock a long history.
+fn database(events: usize) -> Vec<Event> {
+    const VARIABLES: u32 = 50;
+    let (tables, stripes, pages) = (VARIABLES, VARIABLES + 3, VARIABLES + 134);
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut run = Vec::with_capacity(events + 4096);
+    let mut push = |strand, op, target, site| {
+        run.push(Event {
+            strand: StrandId(strand),
+            target,
+            site: SiteId(site),
+            op,
+        });
+        run.len()
+    };
+    let mut length = 0;
+    while length < events {
+        let (strand, table) = (random.below(4), tables + random.below(3));
+        push(strand, Op::Begin, 1 + strand % 2, 1);
+        push(strand, Op::Acquire, table, 2);
+        for _ in 0..300 {
+            let (stripe, page) = (stripes + random.below(131), pages + random.below(2000));
+            push(strand, Op::Acquire, stripe, 3);
+            push(
+                strand,
+                Op::Read,
+                random.below(VARIABLES),
+                4 + random.below(8),
+            );
+            push(strand, Op::Acquire, page, 12);
+            push(strand, Op::Read, page, 13);
+            if random.below(4) == 0 {
+                push(strand, Op::Write, page, 14);
+                push(
+                    strand,
+                    Op::Write,
+                    random.below(VARIABLES),
+                    15 + random.below(8),
+                );
+            }
+            push(strand, Op::Release, page, 23);
+            push(strand, Op::Release, stripe, 24);
+        }
+        push(strand, Op::Release, table, 25);
+        length = push(strand, Op::End, 1 + strand % 2, 26);
+    }
+    run
+}
+
+/// Time an event must not depend on the length.
+#[divan::bench(args = [
+    (AnalysisKind::Minimal, 110_000), (AnalysisKind::Minimal, 440_000),
+    (AnalysisKind::Blocks, 110_000), (AnalysisKind::Blocks, 440_000),
+    (AnalysisKind::Reduction, 110_000), (AnalysisKind::Reduction, 440_000),
+    (AnalysisKind::Deadlock, 110_000), (AnalysisKind::Deadlock, 440_000),
+], sample_count = 1, sample_size = 1)]
+fn many_lock_sets(bencher: Bencher, (kind, events): (AnalysisKind, usize)) {
+    measure(bencher, kind, &database(events));
+}

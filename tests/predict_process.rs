@@ -221,3 +221,44 @@ fn a_value_that_is_none_is_refused_with_those_that_are() {
         "{text}"
     );
 }
+
+/// What is found, without the numbers of events, which count from the process's start: how sure it is, of which block, and the pattern.
+#[cfg(feature = "cli")]
+fn findings(text: &str) -> Vec<&str> {
+    let heads = ["predicted, not observed", "potential", "hint: ", "race: "];
+    let lines: Vec<&str> = text.lines().collect();
+    let found = lines
+        .windows(2)
+        .filter(|pair| heads.iter().any(|head| pair[0].starts_with(head)));
+    found.flat_map(|pair| pair.iter().copied()).collect()
+}
+
+#[test]
+#[cfg(feature = "cli")]
+fn the_command_finds_in_the_trace_of_a_run_what_the_run_found_itself() {
+    for test in ["breakable", "hinted", "looks_twice"] {
+        let folder = std::env::temp_dir().join(format!("{}-{test}", std::process::id()));
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "--nocapture", test])
+            .env("AERODROME_PREDICT", "warn")
+            .env("AERODROME_TRACE", &folder)
+            .output()
+            .unwrap();
+        let own = String::from_utf8_lossy(&output.stderr).into_owned();
+        let mut files = std::fs::read_dir(&folder).unwrap();
+        let file = files.next().expect("a trace").unwrap().path();
+        let output = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+            .arg("predict")
+            .arg(file)
+            .output()
+            .unwrap();
+        let offline = String::from_utf8_lossy(&output.stdout).into_owned();
+        std::fs::remove_dir_all(folder).unwrap();
+        assert!(!findings(&own).is_empty(), "{own}");
+        assert_eq!(
+            findings(&own),
+            findings(&offline),
+            "{test}\n{own}\n{offline}"
+        );
+    }
+}

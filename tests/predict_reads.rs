@@ -251,6 +251,20 @@ fn what_a_latch_under_a_lock_orders_is_not_predicted() {
 }
 
 #[test]
+fn what_is_handed_over_is_not_predicted() {
+    // By flags, back and forth.
+    silent("0: begin r x w x end w f; 1: r f begin r x w x end w g; 0: r g begin r x w x end");
+    // Through a queue under a lock with a condvar.
+    silent("0: begin r x w x end acq Q w Q rel Q notify; 1: acq Q r Q w Q rel Q w x");
+    // Somebody has waited for it on this run.
+    silent(&format!(
+        "1: acq R r R rel R; 0: {COMMIT} acq R w R notify rel R; 1: acq R r R rel R acq D w D rel D"
+    ));
+    // It is touched after it was handed over.
+    predicted("0: begin r x acq Q w Q rel Q notify w x end; 1: acq Q r Q w Q rel Q w x");
+}
+
+#[test]
 fn a_write_that_a_read_needs_is_part_of_the_schedule() {
     let text = "0: begin r x w x end; 2: w f; 1: r f w x";
     predicted(text);
@@ -296,4 +310,171 @@ fn a_search_that_stops_early_leaves_a_note() {
     let told = |text: &str| forecast(text).notes.iter().any(|it| it.contains(note));
     assert!(told(ring));
     assert!(!told(&in_turn(5, "begin r a@1 w a@2 end")));
+}
+
+/// The same on programs.
+#[cfg(feature = "check")]
+mod programs {
+    use aerodrome::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+    use aerodrome::sync::{Condvar, Mutex};
+    use aerodrome::{Config, Predict, atomic, atomic_block, thread};
+    use std::sync::{Barrier, Once};
+
+    /// Runs both, the second when the first is done, and says whether that predicts a violation.
+    fn is_predicted(first: impl FnOnce() + Send, second: impl FnOnce() + Send) -> bool {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            let config = Config::from_env().unwrap().predict(Predict::Warn);
+            config.install().unwrap();
+        });
+        // Not tracked: it orders nothing that counts.
+        let turn = Barrier::new(2);
+        let outcome = aerodrome::check(|| {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    first();
+                    turn.wait();
+                });
+                scope.spawn(|| {
+                    turn.wait();
+                    second();
+                });
+            });
+        });
+        assert!(outcome.is_serializable());
+        outcome.forecast.is_some_and(|forecast| forecast.fails())
+    }
+
+    fn twice(work: impl Fn() + Sync) -> bool {
+        is_predicted(&work, &work)
+    }
+
+    #[atomic]
+    fn increment(n: &AtomicU32) {
+        loop {
+            let now = n.load(SeqCst);
+            if n.compare_exchange(now, now + 1, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }
+
+    #[atomic]
+    fn increment_wrongly(n: &AtomicU32) {
+        let now = n.load(SeqCst);
+        n.store(now + 1, SeqCst);
+    }
+
+    #[test]
+    fn a_loop_of_compare_exchange_is_not_predicted_and_a_load_and_store_is() {
+        let n = AtomicU32::new(0);
+        assert!(!twice(|| increment(&n)));
+        assert!(twice(|| increment_wrongly(&n)));
+    }
+
+    #[test]
+    fn a_branch_on_a_state_is_not_predicted_against_what_it_saw() {
+        let state = AtomicU32::new(0);
+        let take = || {
+            atomic_block! {
+                if state.load(SeqCst) == 1 {
+                    state.store(2, SeqCst);
+                }
+            }
+        };
+        assert!(!is_predicted(|| state.store(1, SeqCst), take));
+    }
+
+    struct Store {
+        busy: Mutex<bool>,
+        free: Condvar,
+        data: Mutex<u32>,
+    }
+
+    impl Store {
+        fn new() -> Store {
+            Store {
+                busy: Mutex::new(false),
+                free: Condvar::new(),
+                data: Mutex::new(0),
+            }
+        }
+
+        fn take(&self) {
+            let mut busy = self.busy.lock().unwrap();
+            while *busy {
+                busy = self.free.wait(busy).unwrap();
+            }
+            *busy = true;
+        }
+
+        fn give(&self) {
+            *self.busy.lock().unwrap() = false;
+            self.free.notify_one();
+        }
+
+        #[atomic]
+        fn commit(&self) {
+            let value = *self.data.lock().unwrap();
+            *self.data.lock().unwrap() = value + 1;
+        }
+    }
+
+    #[test]
+    fn a_slot_with_a_condvar_excludes_and_without_the_slot_the_commit_is_predicted() {
+        let store = Store::new();
+        assert!(!twice(|| {
+            store.take();
+            store.commit();
+            store.give();
+        }));
+        assert!(twice(|| {
+            store.take();
+            store.give();
+            store.commit();
+        }));
+        assert!(twice(|| store.commit()));
+    }
+
+    #[test]
+    fn a_slot_that_is_part_of_the_block_is_not_predicted() {
+        let store = Store::new();
+        assert!(!twice(|| {
+            atomic_block! {
+                store.take();
+                *store.data.lock().unwrap() += 1;
+                store.give();
+            }
+        }));
+    }
+
+    #[test]
+    fn a_spin_lock_by_swap_excludes() {
+        let (locked, data) = (AtomicBool::new(false), AtomicU32::new(0));
+        let under_lock = |is_early: bool| {
+            while locked.swap(true, SeqCst) {
+                std::hint::spin_loop();
+            }
+            let unlock = || locked.store(false, SeqCst);
+            atomic_block! {
+                let now = data.load(SeqCst);
+                if is_early {
+                    unlock();
+                }
+                data.store(now + 1, SeqCst);
+            }
+            if !is_early {
+                unlock();
+            }
+        };
+        assert!(!twice(|| under_lock(false)));
+        assert!(is_predicted(
+            || under_lock(true),
+            || {
+                while locked.swap(true, SeqCst) {}
+                data.store(7, SeqCst);
+                locked.store(false, SeqCst);
+            }
+        ));
+    }
 }

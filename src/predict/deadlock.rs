@@ -10,6 +10,7 @@
 use super::hash::{Map, Set};
 use super::{Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use std::rc::Rc;
 
 /// How many edges are kept.
 const EDGES: usize = 1 << 16;
@@ -96,7 +97,7 @@ impl Deadlocks {
 struct Circles<'a> {
     edges: &'a [Edge],
     /// Edges by the lock that is held.
-    holding: Map<ObjectId, Vec<usize>>,
+    holding: Map<ObjectId, Rc<[usize]>>,
     now: &'a Context,
     path: Vec<usize>,
     found: Vec<Deadlock>,
@@ -122,8 +123,10 @@ impl Circles<'_> {
         if self.path.len() > 1 && wanted.excludes(self.edges[first].held) {
             self.report();
         }
-        let next = self.holding.get(&wanted.lock).cloned().unwrap_or_default();
-        for at in next {
+        let Some(next) = self.holding.get(&wanted.lock).cloned() else {
+            return;
+        };
+        for &at in next.iter() {
             let Some(budget) = self.budget.checked_sub(1) else {
                 return;
             };
@@ -197,7 +200,10 @@ impl Analysis for Deadlocks {
         }
         let mut circles = Circles {
             edges: &self.edges,
-            holding,
+            holding: holding
+                .into_iter()
+                .map(|(lock, edges)| (lock, edges.into()))
+                .collect(),
             now,
             path: Vec::new(),
             found: Vec::new(),

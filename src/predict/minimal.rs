@@ -22,17 +22,18 @@
 use super::hash::{Map, Set};
 use super::realise::{self, Answer, Realiser};
 use super::{
-    Analysis, AnalysisKind, Context, LockState, Locks, Outcome, Period, Prediction, Step, Tier,
-    conflict,
+    Analysis, AnalysisKind, Context, LockState, Outcome, Period, Prediction, Step, Tier, conflict,
 };
 use crate::check::{Access, Transaction};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
 
-/// A list takes no more witnesses than this: lock states are few, but a strand that passes on a message has a new period
+/// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes on a message has a new period
 /// each time.
-const WITNESSES: usize = 1024;
-/// A list that is longer takes no witness whose place is no better than another's of the list.
-const MANY: usize = 32;
+const WITNESSES: usize = 128;
+/// So many lock states are looked at between two accesses, the last ones.
+const STRETCH: usize = 64;
+/// So many pairs of witnesses are compared for an object.
+const COMPARISONS: usize = 1 << 14;
 /// How many pairs of witnesses are taken for an object and a class of access, shared out among the pairs of strands.
 const PAIRS: usize = 256;
 /// How many of the candidates that look the same to a reader are tried until one has a schedule.
@@ -124,32 +125,28 @@ impl<W> List<W> {
         }
     }
 
-    /// False if there is no room.
+    /// False if there is no room. A place at which nothing is held has more: it stands for all others.
     #[cold]
     fn add(
         &mut self,
         mask: &mut Mask,
         (id, place): (u32, Place),
-        locks: &Locks,
         witness: impl FnOnce() -> W,
     ) -> bool {
-        let no_better = |known: Place| {
-            known.period() == place.period() && locks.weaker(known.state(), place.state())
+        // Whether it is taken or not, it need not be looked at again.
+        match 1_u64.checked_shl(id) {
+            Some(bit) => *mask |= bit,
+            None => drop(self.beyond.insert(id)),
+        }
+        let room = match place.state() {
+            LockState::FREE => 2 * WITNESSES,
+            _ => WITNESSES,
         };
-        let bit = 1_u64.checked_shl(id);
-        *mask |= bit.unwrap_or(0);
-        if self.witnesses.len() >= MANY && self.witnesses.iter().any(|&(known, _)| no_better(known))
-        {
-            return true;
+        let has_room = self.witnesses.len() < room;
+        if has_room {
+            self.witnesses.push((place, witness()));
         }
-        if self.witnesses.len() >= WITNESSES {
-            return false;
-        }
-        if bit.is_none() {
-            self.beyond.insert(id);
-        }
-        self.witnesses.push((place, witness()));
-        true
+        has_room
     }
 }
 
@@ -532,7 +529,7 @@ impl Minimal {
                 point,
                 transaction: now.transaction(strand).cloned(),
             };
-            *full |= !list.add(mask, (visits.id, visits.place), &now.locks, between);
+            *full |= !list.add(mask, (visits.id, visits.place), between);
         }
 
         if !visits.open {
@@ -569,10 +566,12 @@ impl Minimal {
         };
         let pairs = touched.len() * touched.len().saturating_sub(1);
         let share = (PAIRS / pairs.max(1)).max(2);
+        let mut comparisons = COMPARISONS;
         for &(strand, mine) in &touched {
             for &(other, theirs) in &touched {
                 if strand != other {
-                    self.pair(object, (strand, mine), (other, theirs), share, now);
+                    let sides = [(strand, mine), (other, theirs)];
+                    self.pair(object, sides, share, &mut comparisons, now);
                 }
             }
         }
@@ -591,9 +590,9 @@ impl Minimal {
     fn pair(
         &mut self,
         object: ObjectId,
-        (strand, mine): (StrandId, u32),
-        (other, theirs): (StrandId, u32),
+        [(strand, mine), (other, theirs)]: [(StrandId, u32); 2],
         share: usize,
+        comparisons: &mut usize,
         now: &Context,
     ) {
         for (class, betweens) in self.witnesses[theirs as usize].betweens() {
@@ -608,7 +607,10 @@ impl Minimal {
                 .witnesses
                 .iter()
                 .flat_map(|gap| betweens.witnesses.iter().map(move |f| (gap, f)));
-            let compatible = compatible.filter(|((p, _), (q, _))| {
+            let room = (*comparisons).min(gaps.witnesses.len() * betweens.witnesses.len());
+            self.cut_short |= room < gaps.witnesses.len() * betweens.witnesses.len();
+            *comparisons -= room;
+            let compatible = compatible.take(room).filter(|((p, _), (q, _))| {
                 now.locks.compatible(p.state(), q.state())
                     && now.order.parallel(p.period(), q.period())
             });
@@ -678,7 +680,12 @@ fn extend(
         (id, alone) = (visits.free, true);
     }
     let mut room = true;
+    let mut length = 0;
     while id != END {
+        length += 1;
+        if length > STRETCH {
+            return false;
+        }
         let visit = &visits.visits[id as usize];
         if visit.tick < track.tick {
             break;
@@ -692,7 +699,7 @@ fn extend(
                 second: point,
                 transaction: transaction.clone(),
             };
-            room &= list.add(&mut track.mask, (id, visit.place), &now.locks, gap);
+            room &= list.add(&mut track.mask, (id, visit.place), gap);
         }
         id = if alone { END } else { visit.older };
     }
@@ -860,13 +867,17 @@ impl Analysis for Minimal {
         }
         if self.cut_short {
             outcome.notes.push(format!(
-                "minimal: more than {PAIRS} pairs of places for an object: may be incomplete"
+                "minimal: more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare: may be incomplete"
             ));
         }
         if untried > 0 {
             outcome.notes.push(format!(
                 "minimal: of {untried} patterns only the first {TRIES} candidates were tried: may be incomplete"
             ));
+        }
+        if realiser.is_exhausted() {
+            let note = "minimal: the search for schedules was cut short: may be incomplete";
+            outcome.notes.push(note.to_owned());
         }
         if given_up > 0 {
             outcome.notes.push(format!(
@@ -880,7 +891,7 @@ impl Analysis for Minimal {
         }
         if self.full {
             outcome.notes.push(format!(
-                "more than {WITNESSES} witnesses for an object: may be incomplete"
+                "minimal: more than {WITNESSES} lock states at the accesses of an object, or {STRETCH} between two of them: may be incomplete"
             ));
         }
         if let Some(position) = now.locks.not_nested() {

@@ -42,6 +42,8 @@ pub(super) struct Realiser<'a> {
     schedules: u64,
     /// So many interleavings are tried for one.
     states: usize,
+    /// So many steps may yet be looked at, for all schedules together.
+    work: usize,
 }
 
 impl<'a> Realiser<'a> {
@@ -50,12 +52,13 @@ impl<'a> Realiser<'a> {
             now,
             schedules,
             states,
+            work: WORK + 16 * now.skeleton.len(),
         }
     }
 
     /// Whether there was more to look for than the bound allows.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.schedules == 0
+        self.schedules == 0 || self.work == 0
     }
 
     /// Looks for a schedule in which the first access of each pair comes before the second and each of these strands comes to the position; enters
@@ -98,17 +101,18 @@ impl<'a> Realiser<'a> {
             if doubtful.is_some() && reads.is_none() {
                 break;
             }
-            let Some(schedules) = self.schedules.checked_sub(1) else {
+            if self.is_exhausted() {
                 return doubtful.map_or(Answer::Bound, |_| Answer::Doubtful);
-            };
-            self.schedules = schedules;
+            }
+            self.schedules -= 1;
             let last = last_accesses(prediction);
             let needs = Needs {
                 skeleton,
                 reads,
                 last: &last,
             };
-            let found = realise(&needs, pairs, ends, self.states);
+            let (found, work) = realise(&needs, pairs, ends, self.states);
+            self.work = self.work.saturating_sub(work);
             let (schedule, order) = match (found, doubtful) {
                 (Realised::Yes(schedule, order), _) => (schedule, order),
                 (_, Some(_)) => break,
@@ -142,6 +146,8 @@ impl<'a> Realiser<'a> {
     }
 }
 
+/// What the steps of schedules may be in all, beside a share for each event of the trace.
+const WORK: usize = 16 << 20;
 const GIVEN_UP: &str =
     "no schedule was looked for, or none found within the bound: locks and order allow it";
 const OVERFLOWN: &str = "schedule not checked: window too small";
@@ -192,10 +198,21 @@ fn realise(
     pairs: &[(Point, Point)],
     ends: &[(StrandId, u64)],
     bound: usize,
-) -> Realised {
+) -> (Realised, usize) {
     match Window::new(needs, pairs, ends) {
-        Some(window) => window.search(bound),
-        None => Realised::Unknown,
+        Some(window) => {
+            let (found, states) = window.search(needs, bound);
+            let steps = match found {
+                Realised::Yes(..) => 4 * needs.skeleton.len(),
+                _ => needs.skeleton.len() / 4,
+            };
+            let items = window.lanes.iter().map(|lane| lane.items.len());
+            (
+                found,
+                steps + items.sum::<usize>() + states * window.lanes.len(),
+            )
+        }
+        None => (Realised::Unknown, LONGEST),
     }
 }
 
@@ -218,7 +235,8 @@ struct Slot {
 
 #[derive(Debug)]
 struct Window {
-    base: Vec<Run>,
+    /// By strand.
+    base: Vec<u64>,
     lanes: Vec<Lane>,
 }
 
@@ -286,11 +304,8 @@ impl Window {
                 });
             }
         }
-        let mut window = Window {
-            base: base_runs(needs, &base),
-            lanes,
-        };
-        for (slot, need) in window.needs(needs, &base, &limits) {
+        let mut window = Window { base, lanes };
+        for (slot, need) in window.needs(needs, &limits) {
             window.lanes[slot.0].items[slot.1].needs.push(need);
         }
         for (a, b) in pairs {
@@ -315,13 +330,8 @@ impl Window {
     }
 
     /// Which items wait for how many of which lane's items, by order and forks.
-    fn needs(
-        &self,
-        order: &Needs<'_>,
-        base: &[u64],
-        limits: &[u64],
-    ) -> Vec<((usize, usize), (usize, usize))> {
-        let skeleton = order.skeleton;
+    fn needs(&self, order: &Needs<'_>, limits: &[u64]) -> Vec<((usize, usize), (usize, usize))> {
+        let (skeleton, base) = (order.skeleton, &self.base);
         let mut needs = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
             let at = lane.strand.0 as usize;
@@ -364,7 +374,8 @@ impl Window {
         needs
     }
 
-    fn search(&self, bound: usize) -> Realised {
+    /// The answer, and how many states it took.
+    fn search(&self, needs: &Needs<'_>, bound: usize) -> (Realised, usize) {
         let mut state = State {
             next: vec![0; self.lanes.len()],
             locks: Map::default(),
@@ -379,10 +390,11 @@ impl Window {
                 let trail = self.tidy(&state.trail);
                 let events = self.events(&trail);
                 let order = events.iter().map(|&(_, position)| position).collect();
-                return Realised::Yes(self.schedule(&events), order);
+                let schedule = self.schedule(needs, &events);
+                return (Realised::Yes(schedule, order), failed.len());
             }
             if failed.len() > bound {
-                return Realised::Unknown;
+                return (Realised::Unknown, failed.len());
             }
             let fresh = failed.insert(state.next.clone());
             // Those that were first in the recording are tried first.
@@ -397,7 +409,7 @@ impl Window {
             choices.push((state.trail.len(), lanes));
             loop {
                 let Some((length, lanes)) = choices.last_mut() else {
-                    return Realised::No;
+                    return (Realised::No, failed.len());
                 };
                 state.undo(*length, &self.lanes);
                 match lanes.pop() {
@@ -494,8 +506,8 @@ impl Window {
         trail.iter().map(event).collect()
     }
 
-    fn schedule(&self, events: &[(Event, u64)]) -> Vec<Run> {
-        let mut runs = self.base.clone();
+    fn schedule(&self, needs: &Needs<'_>, events: &[(Event, u64)]) -> Vec<Run> {
+        let mut runs = base_runs(needs, &self.base);
         for &(event, position) in events {
             extend(&mut runs, event, position);
         }

@@ -71,6 +71,7 @@ pub struct Skeleton {
     /// Each strand's signals of an object.
     signals: Map<ObjectId, Vec<(StrandId, Vec<u64>)>>,
     room: usize,
+    kept: usize,
     overflown: bool,
 }
 
@@ -91,6 +92,7 @@ impl Skeleton {
             sends: Map::default(),
             signals: Map::default(),
             room,
+            kept: 0,
             overflown: false,
         }
     }
@@ -108,6 +110,7 @@ impl Skeleton {
             return;
         }
         self.room -= 1;
+        self.kept += 1;
         let own = self.strand_mut(event.strand);
         if orders {
             own.ordering.push(own.records.len() as u32);
@@ -145,6 +148,7 @@ impl Skeleton {
             return;
         }
         self.room -= 1;
+        self.kept += 1;
         self.strand_mut(strand).transactions.push((position, OPEN));
     }
 
@@ -230,6 +234,11 @@ impl Skeleton {
     /// There were more events than room: what is here is not all.
     pub(super) fn is_overflown(&self) -> bool {
         self.overflown
+    }
+
+    /// How many events are kept.
+    pub(super) fn len(&self) -> usize {
+        self.kept
     }
 
     /// How many strands there are.

@@ -185,7 +185,9 @@ impl Analysis for Blocks {
                 self.bounds.comparisons,
                 &mut outcome.predictions,
             );
-            outcome.notes.extend((!whole).then(|| self.cut_short()));
+            outcome
+                .notes
+                .extend((!whole).then(|| cut_short(self.bounds)));
             outcome.notes.extend(self.doubt(&outcome.predictions));
             return outcome;
         }
@@ -195,7 +197,7 @@ impl Analysis for Blocks {
             Cycles::new(&self.kept, &now.order, &mut findings).search();
         }
         if findings.cut_short {
-            outcome.notes.push(self.cut_short());
+            outcome.notes.push(cut_short(findings.bounds));
         }
         if findings
             .realiser
@@ -232,11 +234,11 @@ impl Blocks {
         let note = "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm";
         doubtful.then(|| note.to_string())
     }
+}
 
-    fn cut_short(&self) -> String {
-        format!(
-            "blocks: the search was cut short after {} comparisons: may be incomplete",
-            self.bounds.comparisons
-        )
-    }
+fn cut_short(bounds: Bounds) -> String {
+    format!(
+        "blocks: the search was cut short after {} comparisons: may be incomplete",
+        bounds.comparisons
+    )
 }

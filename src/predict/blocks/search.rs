@@ -40,6 +40,9 @@ pub(super) struct Findings<'a> {
     known: Map<Key, usize>,
 }
 
+/// So many accesses are compared whatever the trace's length, so that the time stays linear in it.
+const COMPARISONS: u64 = 4 << 20;
+
 /// A member of a cycle, as a step of the report.
 #[derive(Clone, Debug)]
 struct Member {
@@ -68,7 +71,12 @@ impl<'a> Findings<'a> {
     pub(super) fn new(now: &'a Context, realises: bool, bounds: Bounds) -> Findings<'a> {
         Findings {
             realiser: realises.then(|| Realiser::new(now, bounds.schedules, bounds.states)),
-            bounds,
+            bounds: Bounds {
+                comparisons: bounds
+                    .comparisons
+                    .min(COMPARISONS + 32 * now.skeleton.len() as u64),
+                ..bounds
+            },
             compared: 0,
             cut_short: false,
             predictions: Vec::new(),

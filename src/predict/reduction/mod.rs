@@ -331,6 +331,7 @@ impl Analysis for Reduction {
         Outcome {
             predictions: self.findings.found,
             races: self.races.report(now),
+            notes: Vec::from_iter(self.races.note()),
             ..Outcome::default()
         }
     }

@@ -81,6 +81,8 @@ struct Variable {
 pub(super) struct Races {
     test: RaceTest,
     variables: Map<ObjectId, Variable>,
+    /// A variable had more sorts of accesses than are kept.
+    cut_short: bool,
 }
 
 impl Races {
@@ -88,7 +90,16 @@ impl Races {
         Races {
             test,
             variables: Map::default(),
+            cut_short: false,
         }
+    }
+
+    /// What to know about the races, if they may not be all.
+    pub(super) fn note(&self) -> Option<String> {
+        let note = format!(
+            "reduction: more than {MOST} lock states at the accesses of an object: may be incomplete"
+        );
+        self.cut_short.then_some(note)
     }
 
     /// Takes an access, and says which sort of access it is: what tells the variable's accesses apart, if anything does.
@@ -110,6 +121,10 @@ impl Races {
         let number = match variable.numbers.get(&sort) {
             // An access like an earlier one changes nothing below.
             Some(&number) => number,
+            None if variable.sorts.len() >= MOST => {
+                self.cut_short = true;
+                MOST as u32
+            }
             None => variable.add(sort, (event, position), now),
         };
         match self.test {
@@ -176,8 +191,8 @@ impl Races {
     }
 }
 
-/// A variable with more sorts of accesses is not tested pair by pair.
-const MOST: usize = 4096;
+/// So many sorts of accesses are kept of a variable.
+const MOST: usize = 256;
 
 impl Variable {
     fn new(event: Event, held: &[Hold]) -> Variable {
@@ -208,8 +223,10 @@ impl Variable {
         if !self.contended() {
             return false;
         }
-        let pairwise = test == RaceTest::Pairwise && self.sorts.len() <= MOST;
+        let pairwise = test == RaceTest::Pairwise;
+        // What has no sort of its own is judged with the whole variable.
         let sort = sort.filter(|_| pairwise).map(|sort| sort as usize);
+        let sort = sort.filter(|&sort| sort < self.sorts.len());
         let known = match sort {
             Some(sort) => self.racing.get(sort).copied().flatten(),
             None => self.racy,
