@@ -29,7 +29,10 @@ pub(crate) fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
             if let Some(span) = arguments.public {
                 errors.push(Error::new(
                     span,
-                    format!("`pub` expected an `impl` block, found `fn {}`", function.name),
+                    format!(
+                        "`pub` expected an `impl` block, found `fn {}`",
+                        function.name
+                    ),
                     "remove it: a function is marked whether it is public or not",
                 ));
             }
@@ -248,7 +251,9 @@ fn mark_impl(
         krate: arguments.krate.clone(),
         runs: None,
         // A trait's methods are as public as the trait.
-        public: arguments.public.filter(|_| !item::is_of_trait(&tokens[..members])),
+        public: arguments
+            .public
+            .filter(|_| !item::is_of_trait(&tokens[..members])),
     };
     let body = braces(&tokens[members]).expect("`read` has found braces here");
     let stream = mark_members(body.stream(), &arguments, errors);

@@ -136,7 +136,10 @@ fn seed_lock_file(folder: &Path) {
     let own = folder.join("Cargo.lock");
     if !own.exists() {
         // Without one, Cargo chooses versions by itself.
-        let _ = fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), own);
+        let _ = fs::copy(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"),
+            own,
+        );
     }
 }
 
