@@ -60,7 +60,29 @@
 //! aerodrome = { version = "0.1", features = ["check"] }
 //! ```
 //!
-//! Then swap imports:
+//! Then one line in `lib.rs` or `main.rs` tracks the whole crate:
+//!
+//! ```
+//! extern crate aerodrome as std;
+//!
+//! use std::collections::HashMap; // std's own
+//! use std::sync::Mutex; // tracked with `check`, std's own without
+//!
+//! static NAMES: Mutex<Option<HashMap<u32, String>>> = Mutex::new(None);
+//!
+//! #[std::atomic]
+//! fn names() -> usize {
+//!     NAMES.lock().unwrap().as_ref().map_or(0, HashMap::len)
+//! }
+//! # fn main() { assert_eq!(names(), 0); }
+//! ```
+//!
+//! `std::real` (or `aerodrome::real`) always means the real std, for a type that is handed to a crate
+//! that knows nothing of this. In edition 2015 the dependency has to be called `std`:
+//! `std = { package = "aerodrome", version = "0.1" }`, and marks are `#[std::atomic(crate = ::std)]`.
+//! For no line at all there is [`cargo aerodrome test`](#the-command).
+//!
+//! Import by import works as well:
 //!
 //! | instead of | write | feature |
 //! |---|---|---|
@@ -68,7 +90,10 @@
 //! | `parking_lot` | `aerodrome::parking_lot` | `parking_lot` |
 //! | `crossbeam_channel` | `aerodrome::crossbeam_channel` | `crossbeam-channel` |
 //! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
-//! | `std::cell::UnsafeCell` | `aerodrome::cell` | |
+//!
+//! These three are also packages that can stand in the place of the originals without a change in the
+//! sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and likewise
+//! `aerodrome-crossbeam-channel` and `aerodrome-once_cell`, each with the feature `check`.
 //!
 //! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper, nothing at run time, and no crate is compiled but aerodrome and its
 //! macros, which use none. With it they are types of the same interface that record what is done with them. Because of the second entry above, Cargo
@@ -215,6 +240,10 @@
 //! aerodrome convert IN OUT   writes the trace in another format
 //! aerodrome report FILE      shows reports as text, as a page that draws the interleaving, or as SARIF
 //! ```
+//!
+//! It also installs `cargo aerodrome`, which runs an unchanged workspace: `cargo aerodrome test`, `run`
+//! and `nextest run` take Cargo's arguments, and `--atomic PATTERN`, `--predict` and `--report html`;
+//! `cargo aerodrome suggest` says what can be marked, `cargo aerodrome init` adds the lines above.
 //!
 //! The same is there as a library, with the feature `trace`: [`trace`][trace-module], [`check`][check-module], [`predict`][predict-module], [`lattice`][lattice-module], [`report`][report-module].
 //!

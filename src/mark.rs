@@ -67,6 +67,7 @@ use std::process::Termination;
 /// # Arguments
 ///
 /// - `name = ".."`: what reports call the block. Otherwise it is the function's name with its type's: `Account::withdraw`.
+/// - `pub`, on an `impl` block: marks its public methods only. Those of a trait count as public.
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 ///
 /// # When the transaction ends

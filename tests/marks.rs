@@ -504,6 +504,44 @@ mod functions {
         assert_depth(0);
     }
 
+    struct Shop;
+
+    // `for<'a>` makes no trait of it.
+    #[atomic(pub)]
+    impl Shop
+    where
+        for<'a> &'a u8: Copy,
+    {
+        #[allow(unreachable_pub, reason = "its visibility is what is tested")]
+        pub fn sell(&self) -> usize {
+            assert_transaction("Shop::sell", line!() - 1);
+            self.look() + self.count()
+        }
+
+        fn look(&self) -> usize {
+            depth().unwrap_or(0)
+        }
+
+        pub(crate) fn count(&self) -> usize {
+            depth().unwrap_or(0)
+        }
+    }
+
+    #[atomic(pub)]
+    impl Default for Shop {
+        fn default() -> Self {
+            assert_transaction("Shop::default", line!() - 1);
+            Shop
+        }
+    }
+
+    #[test]
+    fn only_public_methods_are_marked_where_that_is_asked_for() {
+        let shop = Shop::default();
+        assert_eq!((shop.look(), shop.count()), (0, 0));
+        assert_eq!(shop.sell(), if cfg!(feature = "check") { 2 } else { 0 });
+    }
+
     struct Array<const N: usize>;
 
     #[atomic]

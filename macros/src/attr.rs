@@ -13,6 +13,8 @@ pub(crate) struct Arguments {
     pub(crate) krate: Option<TokenStream>,
     /// `runs = 20`: how often a test runs.
     pub(crate) runs: Option<u32>,
+    /// `pub`: of an impl block's methods only the public ones; where it stands.
+    pub(crate) public: Option<Span>,
 }
 
 /// An argument that an attribute knows, and how it is written.
@@ -21,6 +23,7 @@ pub(crate) type Known = (&'static str, &'static str);
 pub(crate) const NAME: Known = ("name", "name = \"..\"");
 pub(crate) const CRATE: Known = ("crate", "crate = path::to::aerodrome");
 pub(crate) const RUNS: Known = ("runs", "runs = 20");
+pub(crate) const PUBLIC: Known = ("pub", "pub");
 
 impl Arguments {
     /// Reads the arguments of `attribute`. A wrong one is left out and becomes an error, the others still count.
@@ -71,6 +74,22 @@ impl Arguments {
                 forms(),
             ));
         };
+        if *key == "pub" {
+            return match (argument, self.public.replace(span)) {
+                ([_], None) => Ok(()),
+                ([_], Some(_)) => Err(Error::new(
+                    span,
+                    "`pub` is given twice",
+                    "remove one of them",
+                )),
+                ([_, more, ..], _) => Err(Error::new(
+                    more.span(),
+                    format!("expected nothing after `pub`, found `{more}`"),
+                    "write `pub`",
+                )),
+                ([], _) => unreachable!("its first word has been read"),
+            };
+        }
         let value = match argument.get(1) {
             Some(equals) if is_punct(equals, '=') => &argument[2..],
             _ => {

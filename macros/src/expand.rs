@@ -21,10 +21,23 @@ use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 
 pub(crate) fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
-    let arguments = Arguments::read("atomic", &[attr::NAME, attr::CRATE], arguments, &mut errors);
+    let known = [attr::NAME, attr::PUBLIC, attr::CRATE];
+    let arguments = Arguments::read("atomic", &known, arguments, &mut errors);
     let tokens = unwrapped(item);
     let item = match item::read(&tokens) {
-        Kind::Function(function) => mark(&tokens, &function, &arguments, false, &mut errors),
+        Kind::Function(function) => {
+            if let Some(span) = arguments.public {
+                errors.push(Error::new(
+                    span,
+                    format!(
+                        "`pub` expected an `impl` block, found `fn {}`",
+                        function.name
+                    ),
+                    "remove it: a function is marked whether it is public or not",
+                ));
+            }
+            mark(&tokens, &function, &arguments, false, &mut errors)
+        }
         Kind::Impl(members) => mark_impl(&tokens, members, &arguments, &mut errors),
         Kind::Other(found, span) => {
             errors.push(Error::new(
@@ -237,6 +250,10 @@ fn mark_impl(
         name: None,
         krate: arguments.krate.clone(),
         runs: None,
+        // A trait's methods are as public as the trait.
+        public: arguments
+            .public
+            .filter(|_| !item::is_of_trait(&tokens[..members])),
     };
     let body = braces(&tokens[members]).expect("`read` has found braces here");
     let stream = mark_members(body.stream(), &arguments, errors);
@@ -256,9 +273,11 @@ fn mark_members(
     let mut rest = tokens.as_slice();
     let mut marked = TokenStream::new();
     while let Some(first) = rest.first() {
-        if let TokenTree::Group(inner) = first
-            && item::is_whole_item(inner)
-        {
+        let whole_item = match first {
+            TokenTree::Group(inner) if item::is_whole_item(inner) => Some(inner),
+            _ => None,
+        };
+        if let Some(inner) = whole_item {
             let stream = mark_members(inner.stream(), arguments, errors);
             marked.extend([group(Delimiter::None, stream, inner.span())]);
             rest = &rest[1..];
@@ -271,6 +290,7 @@ fn mark_members(
                     unreachable!("only an attribute is gone")
                 };
                 // A method with a mark of its own, say for its name, gets no second one.
+                let exempt = exempt || arguments.public.is_some() && !item::is_public(&member);
                 marked.extend(match exempt || has_attribute(&member, "atomic") {
                     true => member.into_iter().collect(),
                     false => mark(&member, &function_alone, arguments, true, errors),

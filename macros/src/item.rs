@@ -98,6 +98,33 @@ fn head(tokens: &[TokenTree]) -> usize {
     }
 }
 
+/// Whether an item is `pub`, without a restriction.
+pub(crate) fn is_public(tokens: &[TokenTree]) -> bool {
+    let mut at = 0;
+    while let Some(length) = attribute(&tokens[at..]) {
+        at += length;
+    }
+    let visibility = see_through(&tokens[at..head(tokens)]);
+    matches!(visibility.as_slice(), [TokenTree::Ident(word)] if word.to_string() == "pub")
+}
+
+/// Whether the header of an impl block has a trait in it: a `for` that is no `for<'a>`.
+pub(crate) fn is_of_trait(header: &[TokenTree]) -> bool {
+    let flat = see_through(header);
+    let mut depth = 0_usize;
+    flat.iter().enumerate().any(|(at, token)| {
+        match token {
+            token if is_punct(token, '<') => depth += 1,
+            token if is_punct(token, '>') && !(at > 0 && is_punct(&flat[at - 1], '-')) => {
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        let is_for = matches!(token, TokenTree::Ident(word) if word.to_string() == "for");
+        is_for && depth == 0 && !flat.get(at + 1).is_some_and(|next| is_punct(next, '<'))
+    })
+}
+
 /// Whether a group is a macro's `$item`; a `$vis` looks alike, but has nothing behind the visibility.
 pub(crate) fn is_whole_item(group: &Group) -> bool {
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();

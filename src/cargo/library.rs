@@ -93,7 +93,7 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
         let export = format!("pub use aerodrome::{}::*;\n", mirror.module);
         write(&sources.join("lib.rs"), &export)?;
     }
-    seed_lock_file(project, &folder);
+    seed_lock_file(&folder);
     let output = cargo_build(&folder, arguments)?;
     let mut crates = Vec::new();
     let mut wanted = vec![("aerodrome".to_owned(), "aerodrome".to_owned())];
@@ -131,12 +131,15 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
     Ok(Library { crates, search })
 }
 
-/// The versions that the project has are taken where they fit.
-fn seed_lock_file(project: &Project, folder: &Path) {
+/// The versions that aerodrome was tested with; those of the project may be too old.
+fn seed_lock_file(folder: &Path) {
     let own = folder.join("Cargo.lock");
     if !own.exists() {
         // Without one, Cargo chooses versions by itself.
-        let _ = fs::copy(project.root.join("Cargo.lock"), own);
+        let _ = fs::copy(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"),
+            own,
+        );
     }
 }
 

@@ -33,8 +33,11 @@ fn crate_as_string() {}
 #[atomic(runs = 5)]
 fn of_the_test() {}
 
+#[atomic(pub)]
+fn no_impl() {}
+
 fn main() {
     // They are still functions: what is wrong with a mark is all that is wrong.
     (unknown(), bare(), no_value(), empty_value(), no_string(), empty_name(), bytes(), like_a_call(), twice());
-    (crate_as_string(), of_the_test());
+    (crate_as_string(), of_the_test(), no_impl());
 }
