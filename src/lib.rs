@@ -300,6 +300,8 @@ mod collect;
 pub mod crossbeam_channel;
 pub mod hint;
 #[cfg(feature = "trace")]
+mod json;
+#[cfg(feature = "trace")]
 pub mod lattice;
 mod mark;
 mod name;

@@ -14,6 +14,7 @@ mod deadlock;
 mod examples;
 mod forecast;
 mod hash;
+mod json;
 mod ledger;
 mod locks;
 mod minimal;
@@ -40,12 +41,10 @@ pub use skeleton::{Sandwich, Skeleton, Unrealised};
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, Op, StrandId};
-use serde::Serialize;
 use std::str::FromStr;
 
 /// Which analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnalysisKind {
     /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
     Minimal,
@@ -95,8 +94,7 @@ fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Re
 }
 
 /// How much a prediction claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
     Predicted,
