@@ -1,9 +1,14 @@
-//! Cells for unsafe code: values whose accesses are seen.
+//! `std::cell`, and cells whose accesses are seen.
 //!
-//! A tracked lock sees what its guards are dereferenced for. What is guarded otherwise (by a lock around nothing, by an atomic flag, by an argument in a
-//! comment) is seen if it lies in one of these. In a build without checking they are std's `UnsafeCell` and nothing more.
+//! `Cell`, `RefCell`, `UnsafeCell` and all else that std has are std's own in either build: no two
+//! threads share the safe ones, and of an `UnsafeCell` unsafe code knows the layout.
 //!
-//! - [`UnsafeCell`] is for lock-free structures, in the shape that loom's has: code that runs under loom runs here.
+//! A tracked lock sees what its guards are dereferenced for. What is guarded otherwise (by a lock
+//! around nothing, by an atomic flag, by an argument in a comment) is seen if it lies in one of
+//! these two. In a build without checking they are std's `UnsafeCell` and nothing more.
+//!
+//! - [`TrackedUnsafeCell`] is for lock-free structures, with the methods of loom's `UnsafeCell`:
+//!   what runs under loom runs here after `use aerodrome::cell::TrackedUnsafeCell as UnsafeCell`.
 //! - [`Tracked`] is a value with safe methods, for data that a foreign lock or a `Mutex<()>` guards.
 //!
 //! ```
@@ -32,6 +37,8 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
+pub use std::cell::*;
+
 #[cfg(feature = "check")]
 use self::on::Record;
 
@@ -47,14 +54,14 @@ enum Access {
 mod on {
     use std::panic::Location;
 
-    use super::{Access, Tracked, UnsafeCell};
+    use super::{Access, Tracked, TrackedUnsafeCell};
     use crate::record::clock::Clock;
     use crate::record::{self, Object, What};
 
     /// What is kept of a cell beside its value.
     pub(super) type Record = Object<Clock>;
 
-    impl<T: ?Sized> UnsafeCell<T> {
+    impl<T: ?Sized> TrackedUnsafeCell<T> {
         /// Before the access: whoever may touch the cell now, may touch its record.
         #[inline]
         #[track_caller]
@@ -79,26 +86,26 @@ mod on {
 /// [`std::cell::UnsafeCell`], tracked, with the methods of loom's.
 ///
 /// ```
-/// use aerodrome::cell::UnsafeCell;
+/// use aerodrome::cell::TrackedUnsafeCell;
 ///
-/// let cell = UnsafeCell::new(1);
+/// let cell = TrackedUnsafeCell::new(1);
 /// // SAFETY: nobody else has the cell.
 /// cell.with_mut(|value| unsafe { *value += 1 });
 /// assert_eq!(cell.with(|value| unsafe { *value }), 2);
 /// ```
 #[cfg_attr(not(feature = "check"), repr(transparent))]
-pub struct UnsafeCell<T: ?Sized> {
+pub struct TrackedUnsafeCell<T: ?Sized> {
     #[cfg(feature = "check")]
     pub(crate) object: Record,
     value: std::cell::UnsafeCell<T>,
 }
 
-impl<T> UnsafeCell<T> {
+impl<T> TrackedUnsafeCell<T> {
     /// A cell; remembers where it was made.
     #[inline]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        UnsafeCell {
+        TrackedUnsafeCell {
             #[cfg(feature = "check")]
             object: Record::atomic(std::any::type_name::<Self>),
             value: std::cell::UnsafeCell::new(value),
@@ -112,7 +119,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-impl<T: ?Sized> UnsafeCell<T> {
+impl<T: ?Sized> TrackedUnsafeCell<T> {
     #[cfg(not(feature = "check"))]
     #[inline(always)]
     fn note(&self, access: Access) {
@@ -159,27 +166,27 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-impl<T: Default> Default for UnsafeCell<T> {
+impl<T: Default> Default for TrackedUnsafeCell<T> {
     #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
-impl<T> From<T> for UnsafeCell<T> {
+impl<T> From<T> for TrackedUnsafeCell<T> {
     #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
     }
 }
 
-impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+impl<T: ?Sized> fmt::Debug for TrackedUnsafeCell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }
 }
 
-/// A pointer to the value of an [`UnsafeCell`], for reading.
+/// A pointer to the value of an [`TrackedUnsafeCell`], for reading.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized>(*const T);
 
@@ -209,7 +216,7 @@ impl<T: ?Sized> ConstPtr<T> {
     }
 }
 
-/// A pointer to the value of an [`UnsafeCell`], for writing.
+/// A pointer to the value of an [`TrackedUnsafeCell`], for writing.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized>(*mut T);
 
@@ -253,7 +260,7 @@ impl<T: ?Sized> MutPtr<T> {
 /// shared::<aerodrome::cell::Tracked<std::cell::Cell<i32>>>();
 /// ```
 #[cfg_attr(not(feature = "check"), repr(transparent))]
-pub struct Tracked<T: ?Sized>(UnsafeCell<T>);
+pub struct Tracked<T: ?Sized>(TrackedUnsafeCell<T>);
 
 // SAFETY: `&self` gives `&T`, for which `T: Sync` is enough. What changes it through `&self` is unsafe, and asks for nobody else's access meanwhile; that gives
 // `&mut T`, for which `T: Send` is.
@@ -264,7 +271,7 @@ impl<T> Tracked<T> {
     #[inline]
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Tracked(UnsafeCell {
+        Tracked(TrackedUnsafeCell {
             #[cfg(feature = "check")]
             object: Record::atomic(std::any::type_name::<Self>),
             value: std::cell::UnsafeCell::new(value),
@@ -400,7 +407,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Tracked<T> {
 
 #[cfg(not(feature = "check"))]
 const _: () = assert!(
-    size_of::<UnsafeCell<u8>>() == 1
+    size_of::<TrackedUnsafeCell<u8>>() == 1
         && size_of::<Tracked<[u16; 3]>>() == 6
         && align_of::<Tracked<u64>>() == align_of::<u64>()
 );

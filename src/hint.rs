@@ -1,19 +1,25 @@
-//! `std::hint`, tracked: [`spin_loop`] says that what was read so far will be read again.
+//! `std::hint`, tracked: [`spin_loop`] may be a wait.
 
-pub use std::hint::{
-    assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
-};
+pub use std::hint::*;
 
-#[cfg(not(feature = "check"))]
-pub use std::hint::spin_loop;
-
-/// As std's. A transaction that has written nothing yet starts anew: see [`restart`].
+/// As std's. In an atomic block it is a wait if the block then looks again at what it has looked at: see [what counts as
+/// what](crate#what-counts-as-what).
 #[cfg(feature = "check")]
 #[inline]
 #[track_caller]
 pub fn spin_loop() {
-    restart();
-    std::hint::spin_loop();
+    pause(std::hint::spin_loop);
+}
+
+/// A pause inside of a block, done by `pause`.
+#[cfg(feature = "check")]
+#[inline]
+#[track_caller]
+pub(crate) fn pause<R>(pause: impl FnOnce() -> R) -> R {
+    if let Some(pen) = crate::record::pen() {
+        pen.pause(std::panic::Location::caller());
+    }
+    pause()
 }
 
 /// Says that what the current atomic block has read so far does not count, because it is about to be read again: for double-checked and

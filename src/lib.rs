@@ -293,6 +293,9 @@ pub mod ci {
     //! ```
 }
 #[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cargo;
+#[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "check")]
 mod collect;
@@ -324,6 +327,12 @@ pub mod thread;
 pub mod trace;
 pub mod watch;
 
+/// The real std, also where `std` is another name of this crate.
+pub use ::std as real;
+// With these, `extern crate aerodrome as std;` is possible. What is declared here comes first.
+#[doc(hidden)]
+pub use ::std::*;
+
 #[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
@@ -344,5 +353,5 @@ pub mod __private {
     #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
     #[cfg(feature = "check")]
-    pub use crate::mark::{Block, Transaction, begin, depth, outermost};
+    pub use crate::mark::{Block, Place, Transaction, begin, depth, outermost};
 }

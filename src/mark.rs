@@ -10,6 +10,8 @@ pub(crate) use block::untracked_blocks;
 #[cfg(feature = "check")]
 pub use block::{Block, Transaction, begin, depth, outermost};
 
+#[cfg(feature = "check")]
+use std::panic::Location;
 pub use std::process::ExitCode;
 #[cfg(not(feature = "check"))]
 use std::process::Termination;
@@ -170,11 +172,11 @@ pub use aerodrome_macros::test;
 #[macro_export]
 macro_rules! atomic_block {
     (name = $name:tt, { $($body:tt)* } $(,)?) => {{
-        $crate::__transaction! { name: $name, at: (::core::file!(), ::core::line!(), ::core::column!()) }
+        $crate::__transaction! { name: $name, at: here() }
         { $($body)* }
     }};
     ($($body:tt)*) => {{
-        $crate::__transaction! { at: (::core::file!(), ::core::line!(), ::core::column!()) }
+        $crate::__transaction! { at: here() }
         { $($body)* }
     }};
 }
@@ -184,16 +186,22 @@ macro_rules! atomic_block {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __transaction {
-    (at: ($($place:tt)*)) => { $crate::__transaction! { @ ::core::option::Option::None, ($($place)*) } };
-    (name: $name:tt, at: ($($place:tt)*)) => {
-        $crate::__transaction! { @ ::core::option::Option::Some($name), ($($place)*) }
+    (at: $($here:tt)*) => {
+        $crate::__transaction! { @ ::core::option::Option::None, $($here)* }
     };
-    (@ $name:expr, ($file:expr, $line:expr, $column:expr)) => {
+    (name: $name:tt, at: $($here:tt)*) => {
+        $crate::__transaction! { @ ::core::option::Option::Some($name), $($here)* }
+    };
+    (@ $name:expr, $($here:tt)*) => {
         // The items stand in the initialiser, where the author's code does not see them.
         let _transaction = {
             enum Here {}
             static BLOCK: $crate::__private::Block =
-                $crate::__private::Block::new::<Here>($name, ::core::module_path!(), $file, $line, $column);
+                $crate::__private::Block::new::<Here>(
+                    $name,
+                    ::core::module_path!(),
+                    $crate::__private::Place.$($here)*,
+                );
             $crate::__private::begin(&BLOCK)
         };
     };
@@ -204,10 +212,26 @@ macro_rules! __transaction {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __transaction {
-    (at: ($($place:tt)*)) => {};
-    (name: $name:tt, at: ($($place:tt)*)) => {
+    (at: $($here:tt)*) => {};
+    (name: $name:tt, at: $($here:tt)*) => {
         const _: &::core::primitive::str = $name;
     };
+}
+
+/// Has the method that tells macros where something stands.
+#[cfg(feature = "check")]
+#[derive(Clone, Copy, Debug)]
+pub struct Place;
+
+#[cfg(feature = "check")]
+impl Place {
+    /// The place of the word `here` in the call. A method, because its call is located at the
+    /// method's name, which may be the author's token behind a path that is the macro's.
+    #[inline(always)]
+    #[track_caller]
+    pub const fn here(self) -> &'static Location<'static> {
+        Location::caller()
+    }
 }
 
 /// Runs a test's body `runs` times, up to the first run that fails.

@@ -97,7 +97,7 @@ mod tracked {
         use crate::cell;
 
         tracked! {
-            [T: ?Sized] cell::UnsafeCell<T>: |this| &this.object;
+            [T: ?Sized] cell::TrackedUnsafeCell<T>: |this| &this.object;
             [T: ?Sized] cell::Tracked<T>: |this| this.object();
         }
     }

@@ -99,11 +99,11 @@ macro_rules! property {
 /// What an operation did.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Did {
-    Read,
     Write,
-    ReadWrite,
+    Swap,
+    CompareExchange,
+    CompareExchangeFailed,
     Add,
-    Sub,
     And,
     Or,
     Xor,
@@ -179,7 +179,7 @@ macro_rules! watched {
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $T) -> $T {
-                self.change(Did::ReadWrite, |atomic| atomic.swap(value, Ordering::SeqCst))
+                self.change(Did::Swap, |atomic| atomic.swap(value, Ordering::SeqCst))
             }
 
             /// Stores `new` where the value is `current`. Returns the value before, as an error where nothing was stored.
@@ -188,8 +188,8 @@ macro_rules! watched {
             pub fn compare_exchange(&self, current: $T, new: $T) -> Result<$T, $T> {
                 self.track.write(&self.value, |atomic| {
                     match atomic.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst) {
-                        Ok(before) => (Ok(before), Did::ReadWrite),
-                        Err(before) => (Err(before), Did::Read),
+                        Ok(before) => (Ok(before), Did::CompareExchange),
+                        Err(before) => (Err(before), Did::CompareExchangeFailed),
                     }
                 })
             }
@@ -254,7 +254,7 @@ watched! {
 operations! {
     i8 i16 i32 i64 isize u8 u16 u32 u64 usize:
     fetch_add Add "Adds, wrapping around on overflow.";
-    fetch_sub Sub "Subtracts, wrapping around on overflow.";
+    fetch_sub Add "Subtracts, wrapping around on overflow.";
     fetch_max Max "Stores the larger one of the two.";
     fetch_min Min "Stores the smaller one of the two.";
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Barrier;
 
-use aerodrome::cell::{Tracked, UnsafeCell};
+use aerodrome::cell::{Tracked, TrackedUnsafeCell};
 use aerodrome::report::{Place, Report};
 use aerodrome::sync::Mutex;
 use aerodrome::trace::Op;
@@ -139,7 +139,7 @@ fn a_value_that_a_foreign_lock_guards_is_seen() {
 
 #[test]
 fn an_unsafe_cell_behind_a_flag_is_seen() {
-    struct Slot(UnsafeCell<u32>);
+    struct Slot(TrackedUnsafeCell<u32>);
     // SAFETY: the test's barriers order its accesses.
     unsafe impl Sync for Slot {}
     impl Slot {
@@ -154,7 +154,7 @@ fn an_unsafe_cell_behind_a_flag_is_seen() {
             self.0.with_mut(|value| unsafe { *value = new });
         }
     }
-    let slot = Slot(UnsafeCell::new(0));
+    let slot = Slot(TrackedUnsafeCell::new(0));
     aerodrome::name(&slot.0, "slot");
     let barrier = Barrier::new(2);
     let mut wrote = 0;
@@ -197,7 +197,7 @@ fn every_method_does_what_it_says() {
     assert_eq!(value.into_inner(), 5);
     assert_eq!(*Tracked::<u8>::default(), *Tracked::from(0));
 
-    let cell = UnsafeCell::new(1);
+    let cell = TrackedUnsafeCell::new(1);
     // SAFETY: only here.
     unsafe { *cell.get_mut().deref() += 1 };
     // SAFETY: only here.
@@ -209,8 +209,8 @@ fn every_method_does_what_it_says() {
     assert_eq!(read + written, 4);
     assert_eq!(
         cell.into_inner()
-            + UnsafeCell::<i32>::default().into_inner()
-            + UnsafeCell::from(1).into_inner(),
+            + TrackedUnsafeCell::<i32>::default().into_inner()
+            + TrackedUnsafeCell::from(1).into_inner(),
         3
     );
 }

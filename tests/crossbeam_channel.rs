@@ -40,7 +40,7 @@ fn two_sends(
                     sender.send(2).unwrap();
                 }
             },
-            || assert_eq!(drain(&receiver), 1),
+            || assert_eq!(atomic_block!(name = "drain", { drain(&receiver) }), 1),
         );
     });
     (report, [first, second])

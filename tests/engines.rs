@@ -14,11 +14,13 @@ const PAPER: Mix = Mix {
     events: 40,
     extended: false,
     recorded: false,
+    guards_move: false,
 };
 const EXTENDED: Mix = Mix {
     events: 60,
     extended: true,
     recorded: false,
+    guards_move: false,
 };
 
 /// The engine finds the first cycle at the oracle's event, and tells it and all later ones right.
@@ -314,4 +316,20 @@ fn a_strand_that_did_nothing_may_be_forked_and_joined_in_a_transaction() {
         event(0, Op::Join, 3),
     ];
     assert_eq!(firsts(&busy), [Some(4); EngineKind::ALL.len()]);
+}
+
+/// Strand 3 gives back what 0 took: so 0 comes before 3, and 2 by way of both before 1.
+#[test]
+fn a_lock_whose_guard_was_moved_is_released_after_its_acquire() {
+    let trace = [
+        event(1, Op::Begin, 900),
+        event(1, Op::Write, 7),
+        event(2, Op::Acquire, 1),
+        event(2, Op::Read, 7),
+        event(2, Op::Release, 1),
+        event(0, Op::Acquire, 1),
+        event(3, Op::Release, 1),
+        event(1, Op::Acquire, 1),
+    ];
+    assert_eq!(firsts(&trace), [Some(8); EngineKind::ALL.len()]);
 }

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::future::Future;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -217,11 +217,7 @@ mod control_flow {
         #[atomic]
         fn depth_first(n: usize) -> usize {
             assert_depth(4 - n);
-            if n == 0 {
-                0
-            } else {
-                1 + depth_first(n - 1)
-            }
+            if n == 0 { 0 } else { 1 + depth_first(n - 1) }
         }
         assert_eq!(depth_first(3), 3);
         let sum = atomic_block! {

@@ -307,7 +307,7 @@ fn updates_of_one_kind_commute_and_conflict_with_all_else() {
     };
     assert_eq!(with("0 begin, 0 add x, 0 add x, 0 end, 1 add x"), [""; 0]);
     assert_eq!(
-        with("0 begin, 0 add x, 0 add x, 0 end, 1 sub x"),
+        with("0 begin, 0 add x, 0 add x, 0 end, 1 or x"),
         ["update, update, update"]
     );
     assert_eq!(with("0 begin, 0 r x, 0 add x, 0 end, 1 add x"), [""; 0]);

@@ -17,19 +17,13 @@ impl Error {
         }
     }
 
-    /// `::core::compile_error! { "message" }`, which may stand wherever an item may: in modules, blocks, traits and impls.
+    /// `compile_error! { "message" }`, which may stand wherever an item may: in modules, blocks,
+    /// traits and impls. Without a path: `::core` is no crate where the span is of edition 2015.
     pub(crate) fn tokens(&self) -> TokenStream {
-        let punct = |symbol, spacing| TokenTree::from(Punct::new(symbol, spacing));
-        let ident = |name| TokenTree::from(Ident::new(name, Span::call_site()));
         let message = TokenStream::from(TokenTree::from(Literal::string(&self.message)));
         [
-            punct(':', Spacing::Joint),
-            punct(':', Spacing::Alone),
-            ident("core"),
-            punct(':', Spacing::Joint),
-            punct(':', Spacing::Alone),
-            ident("compile_error"),
-            punct('!', Spacing::Alone),
+            TokenTree::from(Ident::new("compile_error", self.span)),
+            Punct::new('!', Spacing::Alone).into(),
             Group::new(Delimiter::Brace, message).into(),
         ]
         .into_iter()

@@ -106,13 +106,18 @@ fn placed(tokens: TokenStream, span: Span) -> TokenStream {
 }
 
 /// The path to aerodrome, followed by `rest`.
+///
+/// Its tokens count as written here, in edition 2024: `::aerodrome` is the crate of that name, also
+/// in edition 2015, where an author's `::aerodrome` would be a name in the root module.
 fn path(arguments: &Arguments, rest: &str) -> TokenStream {
-    let span = Span::call_site();
     let krate = arguments
         .krate
         .clone()
-        .unwrap_or_else(|| source("::aerodrome", span));
-    krate.into_iter().chain(source(rest, span)).collect()
+        .unwrap_or_else(|| source("::aerodrome", Span::mixed_site()));
+    krate
+        .into_iter()
+        .chain(source(rest, Span::mixed_site()))
+        .collect()
 }
 
 fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
@@ -154,11 +159,8 @@ fn mark(
         mark.extend([TokenTree::from(name.clone())]);
         mark.extend(source(",", Span::call_site()));
     }
-    // Where the block is: these name the place where they are written, and they are written at the function's name.
-    mark.extend(source(
-        "at: (::core::file!(), ::core::line!(), ::core::column!())",
-        function.name.span(),
-    ));
+    mark.extend(source("at:", Span::call_site()));
+    mark.extend(source("here()", function.name.span()));
     call.extend([group(Delimiter::Brace, mark, Span::call_site())]);
 
     let (attributes, rest) = split_body(body);
@@ -394,7 +396,7 @@ fn test_function(
         .last()
         .unwrap_or(0);
 
-    let span = Span::call_site();
+    let span = Span::mixed_site();
     let mut inner = attribute_tokens(&marks);
     inner.extend(source("fn", span));
     inner.extend([TokenTree::from(name.clone())]);

@@ -31,9 +31,10 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(arguments, item)
 }
 
-/// The location of a token that was given to `macro_rules!`, where `Location::caller()` would be that of the whole call.
+/// `place!(Receiver, token)`: calls `Receiver.here()` where the token stands that was given to
+/// `macro_rules!`, while any other call would be located where the whole macro is called.
 #[doc(hidden)]
 #[proc_macro]
-pub fn place(token: TokenStream) -> TokenStream {
-    place::of(token)
+pub fn place(arguments: TokenStream) -> TokenStream {
+    place::of(arguments)
 }

@@ -38,13 +38,14 @@
 //!
 //! # More than the paper has
 //!
-//! Groups of commuting accesses as in [`exact`](super::exact): reads, or updates of one kind, or one write. A fork hands over the
+//! Groups of commuting accesses as in [`exact`](super::exact). A fork hands over the
 //! clock; a join takes that of a strand that did anything. A slot of a joined strand is used again with larger times; accesses know the strand that made
 //! them by a serial number, so that a new strand is not taken for the old one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::groups::Groups;
 use super::vector_clock::{Clock, NumberHash};
 use super::{Engine, Transaction, Violation, at};
 use crate::trace::{Event, Op, StrandId};
@@ -56,7 +57,7 @@ pub struct Aerodrome {
     slot_of: Vec<Option<u32>>,
     free: Vec<u32>,
     serials: u64,
-    variables: Vec<Variable>,
+    variables: Vec<Groups<Group>>,
     syncs: Vec<Option<Box<Sync>>>,
 }
 
@@ -101,13 +102,6 @@ struct Folded {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Variable {
-    op: Option<Op>,
-    current: Group,
-    before: Group,
-}
-
-#[derive(Clone, Debug, Default)]
 struct Sync {
     exclusive: Group,
     shared: Group,
@@ -119,10 +113,6 @@ struct Sync {
 const SINGLE: usize = 8;
 
 impl Group {
-    fn is_empty(&self) -> bool {
-        self.single.is_empty() && self.folded.is_none()
-    }
-
     fn of(stored: Stored) -> Group {
         Group {
             single: vec![stored],
@@ -331,8 +321,9 @@ impl Aerodrome {
             for &object in &updates {
                 let mut knew = false;
                 if let Some(variable) = self.variables.get_mut(object as usize) {
-                    knew |= variable.current.learn(slot, begin, &clock);
-                    knew |= variable.before.learn(slot, begin, &clock);
+                    for group in variable.all() {
+                        knew |= group.learn(slot, begin, &clock);
+                    }
                 }
                 if let Some(Some(sync)) = self.syncs.get_mut(object as usize) {
                     for group in [
@@ -363,24 +354,18 @@ impl Aerodrome {
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let mut variable = std::mem::take(at(&mut self.variables, event.target));
-        let commutes =
-            variable.op == Some(event.op) && matches!(event.op, Op::Read | Op::Update(_));
-        if !commutes {
-            variable.before = std::mem::take(&mut variable.current);
-            variable.op = Some(event.op);
+        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        let mut found = None;
+        for group in groups.before(event.op) {
+            let violation = self.after(group, slot, position);
+            found = found.or(violation);
         }
-        let found = if variable.before.is_empty() {
-            None
-        } else {
-            self.after(&mut variable.before, slot, position)
-        };
-        let unchanged =
-            |stored: &Stored| Arc::ptr_eq(&stored.clock, &self.strands[slot as usize].clock);
-        if !variable.current.single.iter().any(unchanged) {
-            variable.current.add(self.store(slot, event.target));
+        let group = groups.join(event.op);
+        let clock = &self.strands[slot as usize].clock;
+        if !group.single.iter().any(|it| Arc::ptr_eq(&it.clock, clock)) {
+            group.add(self.store(slot, event.target));
         }
-        self.variables[event.target as usize] = variable;
+        self.variables[event.target as usize] = groups;
         found
     }
 
@@ -389,19 +374,38 @@ impl Aerodrome {
     }
 
     /// An event that others come after.
-    fn leave(&mut self, event: Event) {
+    fn leave(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let stored = self.store(slot, event.target);
-        let sync = self.sync(event);
         match event.op {
-            Op::Send => sync.send = Group::of(stored),
-            Op::Signal => sync.signals.add(stored),
-            Op::ReleaseShared => sync.shared.add(stored),
+            Op::Send => self.sync(event).send = Group::of(self.store(slot, event.target)),
+            Op::Signal => {
+                let stored = self.store(slot, event.target);
+                self.sync(event).signals.add(stored);
+            }
+            Op::ReleaseShared => {
+                let stored = self.store(slot, event.target);
+                self.sync(event).shared.add(stored);
+            }
             _ => {
-                sync.exclusive = Group::of(stored);
-                sync.shared = Group::default();
+                // After the acquire: the guard may have been moved.
+                let mut exclusive = std::mem::take(&mut self.sync(event).exclusive);
+                let found = self.after(&mut exclusive, slot, position);
+                self.exclude(exclusive, slot, event);
+                return found;
             }
         }
+        None
+    }
+
+    /// The strand has acquired or released a lock for itself alone; `last` is who did so before.
+    fn exclude(&mut self, last: Group, slot: u32, event: Event) {
+        let clock = &self.strands[slot as usize].clock;
+        let is_unchanged = matches!(&last.single[..], [it] if Arc::ptr_eq(&it.clock, clock));
+        let exclusive = match is_unchanged && last.folded.is_none() {
+            true => last,
+            false => Group::of(self.store(slot, event.target)),
+        };
+        self.sync(event).exclusive = exclusive;
     }
 
     /// An event that comes after others.
@@ -415,7 +419,8 @@ impl Aerodrome {
             _ => {
                 let exclusive = self.after(&mut sync.exclusive, slot, position);
                 let shared = self.after(&mut sync.shared, slot, position);
-                exclusive.or(shared)
+                self.exclude(sync.exclusive, slot, event);
+                return exclusive.or(shared);
             }
         };
         *self.sync(event) = sync;
@@ -424,7 +429,7 @@ impl Aerodrome {
 
     fn retire(&mut self, object: u32) {
         if let Some(variable) = self.variables.get_mut(object as usize) {
-            *variable = Variable::default();
+            *variable = Groups::default();
         }
         if let Some(sync) = self.syncs.get_mut(object as usize) {
             *sync = None;
@@ -473,14 +478,14 @@ impl Engine for Aerodrome {
                 let slot = self.live(event.strand);
                 return self.end(slot, position);
             }
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_) => {
                 return self.access(event, position);
             }
             Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await => {
                 return self.arrive(event, position);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
-                self.leave(event)
+                return self.leave(event, position);
             }
             Op::Recv => {
                 let found = self.arrive(event, position);
@@ -494,8 +499,8 @@ impl Engine for Aerodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
-            | Op::Vain(_)
             | Op::CompareExchange
             | Op::CompareExchangeFailed
             | Op::Value
@@ -512,12 +517,7 @@ impl super::figures::Clocks for Aerodrome {
     }
 
     fn of_write(&self, variable: usize) -> &Clock {
-        let variable = &self.variables[variable];
-        let group = if variable.op == Some(Op::Write) {
-            &variable.current
-        } else {
-            &variable.before
-        };
-        &group.single[0].clock
+        let write = self.variables[variable].last_write();
+        &write.expect("the variable is written").single[0].clock
     }
 }

@@ -21,6 +21,7 @@
 //! *A strand's number* may be given away again; its slot in the clocks is not. So each strand of the trace is one of the paper's
 //! threads, and clocks grow with the number of strands.
 
+use super::groups::commute;
 use super::vector_clock::Clock;
 use super::{Engine, Transaction, Violation, at};
 use crate::trace::{Event, Op, StrandId, Update};
@@ -60,6 +61,9 @@ enum Class {
     Read,
     Write,
     Update(Update),
+    Vain(Update),
+    /// Of a lock, for oneself alone.
+    Acquire,
     Release,
     ReleaseShared,
     Signal,
@@ -73,6 +77,8 @@ impl Class {
             Op::Read => Class::Read,
             Op::Write | Op::ReadWrite => Class::Write,
             Op::Update(kind) => Class::Update(kind),
+            Op::Vain(kind) => Class::Vain(kind),
+            Op::Acquire | Op::Upgrade => Class::Acquire,
             Op::Release | Op::Downgrade => Class::Release,
             Op::ReleaseShared => Class::ReleaseShared,
             Op::Signal => Class::Signal,
@@ -83,26 +89,30 @@ impl Class {
 
     /// Whether an event of the operation comes after those of the class.
     fn precedes(self, op: Op) -> bool {
-        match op {
-            Op::Read => matches!(self, Class::Write | Class::Update(_)),
-            Op::Write | Op::ReadWrite => {
-                matches!(self, Class::Read | Class::Write | Class::Update(_))
-            }
-            Op::Update(kind) => match self {
-                Class::Update(other) => other != kind,
-                _ => matches!(self, Class::Read | Class::Write),
-            },
-            Op::Acquire | Op::Upgrade => matches!(self, Class::Release | Class::ReleaseShared),
-            Op::AcquireShared => self == Class::Release,
-            Op::Await => self == Class::Signal,
-            Op::Recv => self == Class::Send,
-            _ => false,
-        }
+        let access = match self {
+            Class::Read => Op::Read,
+            Class::Write => Op::Write,
+            Class::Update(kind) => Op::Update(kind),
+            Class::Vain(kind) => Op::Vain(kind),
+            Class::Acquire => return matches!(op, Op::Release | Op::Downgrade),
+            Class::Release => return matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade),
+            Class::ReleaseShared => return matches!(op, Op::Acquire | Op::Upgrade),
+            Class::Signal => return op == Op::Await,
+            Class::Send => return op == Op::Recv,
+        };
+        let is_access = matches!(
+            op,
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_)
+        );
+        is_access && !commute(access, op)
     }
 
     /// One clock for all strands: the next of its kind comes after it, whoever does it.
     fn is_single(self) -> bool {
-        matches!(self, Class::Write | Class::Release | Class::Send)
+        matches!(
+            self,
+            Class::Write | Class::Acquire | Class::Release | Class::Send
+        )
     }
 }
 
@@ -262,8 +272,8 @@ impl Engine for AerodromeBasic {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
-            | Op::Vain(_)
             | Op::CompareExchange
             | Op::CompareExchangeFailed
             | Op::Value

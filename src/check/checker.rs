@@ -52,7 +52,9 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, Site
 pub struct Checker {
     front: Front,
     engine: AnyEngine,
-    ready: VecDeque<Box<Violation>>,
+    ready: VecDeque<(Box<Violation>, SiteId)>,
+    /// The site of the event that closed the violation given out last.
+    closed_at: SiteId,
     /// The number of each violation that was given out.
     known: HashMap<Key, usize>,
     counts: Vec<u64>,
@@ -96,6 +98,7 @@ impl Checker {
             },
             engine: AnyEngine::new(engine),
             ready: VecDeque::new(),
+            closed_at: SiteId::NONE,
             known: HashMap::new(),
             counts: Vec::new(),
             repeats: false,
@@ -117,6 +120,16 @@ impl Checker {
         if let Some(retries) = &mut self.front.retries {
             retries.set_group(strand, group);
         }
+    }
+
+    /// Whether events of these are held back.
+    #[cfg(feature = "check")]
+    pub(crate) fn holds(&self, whose: Whose) -> bool {
+        self.front.retries.as_ref().is_some_and(|it| match whose {
+            Whose::Object(object) => it.holds_object(object),
+            Whose::Strand(strand) => it.holds_strand(strand),
+            Whose::Group(group) => it.holds_group(group),
+        })
     }
 
     /// The position at which the strand's open block began, or was split last by a recorded wait.
@@ -183,7 +196,17 @@ impl Checker {
 
     /// A violation that an earlier event has decided, where there was more than one.
     pub fn next_found(&mut self) -> Option<Box<Violation>> {
-        self.ready.pop_front()
+        let (violation, site) = self.ready.pop_front()?;
+        self.closed_at = site;
+        Some(violation)
+    }
+
+    /// Equal for violations that are the same to a user; of the one that was given out last.
+    #[cfg(feature = "check")]
+    pub(crate) fn signature(&self, violation: &Violation, names: &(impl Names + ?Sized)) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        key(violation, self.closed_at, names).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether no transaction is open, no event held back and no violation left to give out. Everything that has happened before such a moment is without
@@ -231,14 +254,14 @@ impl Checker {
         if !self.front.found.is_empty() {
             self.count_found(names);
         }
-        self.ready.pop_front()
+        self.next_found()
     }
 
     #[cold]
     fn count_found(&mut self, names: &(impl Names + ?Sized)) {
         for (violation, site) in std::mem::take(&mut self.front.found) {
             if self.repeats {
-                self.ready.push_back(violation);
+                self.ready.push_back((violation, site));
                 continue;
             }
             match self.known.entry(key(&violation, site, names)) {
@@ -246,11 +269,20 @@ impl Checker {
                 Entry::Vacant(new) => {
                     new.insert(self.counts.len());
                     self.counts.push(1);
-                    self.ready.push_back(violation);
+                    self.ready.push_back((violation, site));
                 }
             }
         }
     }
+}
+
+/// Whose events may be held back: as long as they are, the number must not be given to another, whose events would have to wait for them.
+#[cfg(feature = "check")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose {
+    Object(crate::trace::ObjectId),
+    Strand(StrandId),
+    Group(u32),
 }
 
 impl Front {
@@ -465,14 +497,6 @@ impl Open {
     fn set(&mut self, strand: StrandId, is_open: bool) -> bool {
         std::mem::replace(at(&mut self.is_open, strand.0), is_open)
     }
-}
-
-/// Equal for violations that are the same to a user.
-#[cfg(feature = "check")]
-pub(crate) fn signature(violation: &Violation, names: &(impl Names + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    key(violation, SiteId::NONE, names).hash(&mut hasher);
-    hasher.finish()
 }
 
 /// `site` is that of the event which closed the cycle.

@@ -9,6 +9,7 @@ mod cycle;
 pub mod exact;
 #[cfg(test)]
 mod figures;
+mod groups;
 mod kind;
 mod retries;
 mod semantics;
@@ -19,7 +20,7 @@ pub use aerodrome::Aerodrome;
 pub use aerodrome_basic::AerodromeBasic;
 pub use checker::Checker;
 #[cfg(feature = "check")]
-pub(crate) use checker::signature;
+pub(crate) use checker::Whose;
 pub use exact::Exact;
 pub use kind::{EngineKind, UnknownEngine};
 pub use retries::Retries;

@@ -36,14 +36,14 @@ use std::collections::{HashMap, VecDeque};
 
 use super::at;
 use super::vector_clock::NumberHash;
-use crate::trace::{Event, Op, SiteId, StrandId};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 
 /// So many events wait at most.
 const LIMIT: usize = 1 << 20;
 
 /// Takes recorded, well-formed events and gives out those that count, in the same order: see the [module's documentation](self).
 ///
-/// What comes out has no [`Op::Pause`], [`Op::Busy`], [`Op::Restart`] and [`Op::Vain`]; an exchange comes out as a read and write, a
+/// What comes out has no [`Op::Pause`], [`Op::Busy`] and [`Op::Restart`]; an exchange comes out as a read and write, a
 /// failed one as a read. With each event goes a tag of the caller's, such as its position.
 ///
 /// ```
@@ -71,8 +71,8 @@ pub struct Retries<T> {
     queues: Vec<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
     touched: Vec<u32>,
-    /// By object: the kind of the update that was given out last, and one; 0 where the last access was none.
-    updated: Vec<u8>,
+    /// What an exchange comes out as.
+    exchange: Op,
     queue_ids: u32,
     /// The number of the last event.
     now: u64,
@@ -489,10 +489,19 @@ impl<T: Copy> Retries<T> {
             strands: Vec::new(),
             queues: Vec::new(),
             touched: Vec::new(),
-            updated: Vec::new(),
+            exchange: Op::ReadWrite,
             queue_ids: 0,
             now: 0,
             held: 0,
+        }
+    }
+
+    /// Exchanges come out as such: predictors have to know that they succeeded.
+    #[must_use]
+    pub fn with_exchanges(self) -> Self {
+        Self {
+            exchange: Op::CompareExchange,
+            ..self
         }
     }
 
@@ -505,6 +514,30 @@ impl<T: Copy> Retries<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Whether events on the object are held back: then its number must not be given to another.
+    pub fn holds_object(&self, object: ObjectId) -> bool {
+        let touched = self.touched.get(object.0 as usize);
+        touched.is_some_and(|&id| self.has_queue(id))
+    }
+
+    /// Whether events of the strand are held back: then its number must not be given to another.
+    pub fn holds_strand(&self, strand: StrandId) -> bool {
+        let strand = self.strands.get(strand.0 as usize);
+        strand.is_some_and(|it| self.has_queue(it.touched))
+    }
+
+    /// Whether events of the group are held back.
+    pub fn holds_group(&self, group: u32) -> bool {
+        self.queue_of(group).is_some_and(|index| {
+            let mut items = self.queues[index].items.iter();
+            items.any(|item| self.group(item.event.strand) == group)
+        })
+    }
+
+    fn has_queue(&self, id: u32) -> bool {
+        self.queues.iter().any(|queue| queue.id == id)
     }
 
     /// Takes the next event, and gives out what is decided.
@@ -734,7 +767,7 @@ impl<T: Copy> Retries<T> {
     #[inline]
     fn pass(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         if self.queues.is_empty() && state == State::Counts {
-            return give(&mut self.updated, event, tag, emit);
+            return give(self.exchange, event, tag, emit);
         }
         self.wait(event, tag, state, emit);
     }
@@ -743,7 +776,7 @@ impl<T: Copy> Retries<T> {
     fn wait(&mut self, event: Event, tag: T, state: State, emit: &mut impl FnMut(Event, T)) {
         let index = match self.queue_for(&event) {
             Some(index) => index,
-            None if state == State::Counts => return give(&mut self.updated, event, tag, emit),
+            None if state == State::Counts => return give(self.exchange, event, tag, emit),
             None => self.new_queue(self.group(event.strand)),
         };
         let id = self.queues[index].id;
@@ -801,7 +834,7 @@ impl<T: Copy> Retries<T> {
             };
             self.held -= 1;
             if item.state != State::Dropped {
-                give(&mut self.updated, item.event, item.tag, emit);
+                give(self.exchange, item.event, item.tag, emit);
             }
         }
         self.queues.swap_remove(index);
@@ -942,24 +975,12 @@ impl<T> Queue<T> {
 
 /// Gives an event out as what it stands for.
 #[inline]
-fn give<T>(updated: &mut Vec<u8>, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
-    let target = event.target as usize;
+fn give<T>(exchange: Op, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
     let op = match event.op {
-        Op::Update(kind) => {
-            *at(updated, event.target) = kind as u8 + 1;
-            event.op
-        }
-        Op::Vain(kind) if updated.get(target) == Some(&(kind as u8 + 1)) => Op::Update(kind),
-        Op::Read | Op::CompareExchangeFailed | Op::Vain(_) => Op::Read,
-        Op::ReadWrite | Op::CompareExchange => Op::ReadWrite,
-        Op::Write | Op::Retire | Op::Recv => event.op,
+        Op::CompareExchangeFailed => Op::Read,
+        Op::CompareExchange => exchange,
         Op::Pause | Op::Busy | Op::Restart => return,
-        _ => return emit(event, tag),
+        op => op,
     };
-    if !matches!(op, Op::Update(_))
-        && let Some(last) = updated.get_mut(target)
-    {
-        *last = 0;
-    }
     emit(Event { op, ..event }, tag);
 }

@@ -32,6 +32,8 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 pub struct Lowering {
     semantics: Semantics,
     strands: Vec<Strand>,
+    /// Acquires by strands that work for others, without their releases.
+    held: Vec<Event>,
     /// How often each block was split, by where it waited.
     splits: BTreeMap<(BlockId, SiteId), u64>,
 }
@@ -68,8 +70,6 @@ struct Worked {
 struct Work {
     /// Where the strand was forked.
     site: SiteId,
-    /// Acquires without their releases.
-    held: Vec<Event>,
     /// What the strand's next write stores, or birth finds: other events of the transaction may come between.
     value: Option<Event>,
     /// The strand is over.
@@ -82,6 +82,7 @@ impl Lowering {
         Lowering {
             semantics,
             strands: Vec::new(),
+            held: Vec::new(),
             splits: BTreeMap::new(),
         }
     }
@@ -152,6 +153,8 @@ impl Lowering {
             | Op::ReleaseShared
             | Op::Upgrade
             | Op::Downgrade => return false,
+            // The lock may be one that a worker has acquired: guards move.
+            Op::Release => return self.held.is_empty(),
             _ => {}
         }
         true
@@ -179,6 +182,10 @@ impl Lowering {
             }
             Op::AcquireShared | Op::ReleaseShared | Op::Upgrade | Op::Downgrade => {
                 self.share(event, emit);
+            }
+            Op::Release => {
+                self.let_go(&event);
+                emit(event);
             }
             Op::Split | Op::Fork | Op::Join | Op::Exit => self.lower_rare(event, emit),
             // A strand's first event: it is known now.
@@ -221,7 +228,6 @@ impl Lowering {
                         child.works_for = Some(owner);
                         child.work = Some(Box::new(Work {
                             site: event.site,
-                            held: Vec::new(),
                             value: None,
                             exited: false,
                         }));
@@ -291,12 +297,10 @@ impl Lowering {
             }
             op => {
                 match op {
-                    Op::Acquire | Op::AcquireShared => work.held.push(event),
-                    Op::Release | Op::ReleaseShared => {
-                        work.held.retain(|held| held.target != event.target)
-                    }
-                    Op::Upgrade => work.hold(event.object(), Op::Acquire),
-                    Op::Downgrade => work.hold(event.object(), Op::AcquireShared),
+                    Op::Acquire | Op::AcquireShared => self.held.push(event),
+                    Op::Release | Op::ReleaseShared => self.let_go(&event),
+                    Op::Upgrade => self.hold(&event, Op::Acquire),
+                    Op::Downgrade => self.hold(&event, Op::AcquireShared),
                     Op::Write | Op::ReadWrite | Op::Update(_) | Op::Born => {
                         if let Some(value) = work.value.take() {
                             emit(value);
@@ -305,6 +309,22 @@ impl Lowering {
                     _ => {}
                 }
                 self.share(own, emit);
+            }
+        }
+    }
+
+    /// A lock is given back: an exclusive one by whoever has its guard, a shared one by whoever acquired it.
+    fn let_go(&mut self, event: &Event) {
+        let is_shared = event.op == Op::ReleaseShared;
+        self.held
+            .retain(|held| held.target != event.target || is_shared && held.strand != event.strand);
+    }
+
+    /// A strand that works for another holds the lock in another way.
+    fn hold(&mut self, event: &Event, op: Op) {
+        for held in &mut self.held {
+            if (held.strand, held.target) == (event.strand, event.target) {
+                held.op = op;
             }
         }
     }
@@ -367,7 +387,11 @@ impl Lowering {
         it.works_for = None;
         let block = it.block;
         let Some(work) = it.work.take() else { return };
-        for held in &work.held {
+        let mut taken_along = self.forget_held(worker);
+        if work.exited {
+            taken_along.clear();
+        }
+        for held in &taken_along {
             let op = if held.op == Op::Acquire {
                 Op::Release
             } else {
@@ -412,7 +436,7 @@ impl Lowering {
                 op: Op::Begin,
             });
         }
-        for &held in &work.held {
+        for held in taken_along {
             self.share(held, emit);
         }
         if let Some(value) = work.value {
@@ -421,6 +445,12 @@ impl Lowering {
                 ..value
             });
         }
+    }
+
+    /// The locks that the strand has acquired are not its own any more.
+    fn forget_held(&mut self, strand: StrandId) -> Vec<Event> {
+        let is_its = |held: &mut Event| held.strand == strand;
+        self.held.extract_if(.., is_its).collect()
     }
 
     /// A join comes after what the strand has done for another's transaction, but those events are not its own any more. An
@@ -444,20 +474,11 @@ impl Lowering {
     /// The strand does nothing any more; its number may be given to another.
     fn over(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
         self.dismiss(strand, emit);
+        self.forget_held(strand);
         let it = std::mem::take(self.strand(strand));
         self.strand(strand).former = it.former.wrapping_add(1);
         if let Some(owner) = it.works_for {
             self.strand(owner).workers.retain(|&other| other != strand);
-        }
-    }
-}
-
-impl Work {
-    fn hold(&mut self, lock: ObjectId, op: Op) {
-        for held in &mut self.held {
-            if held.object() == lock {
-                held.op = op;
-            }
         }
     }
 }

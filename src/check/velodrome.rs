@@ -15,8 +15,8 @@
 //! Where all of it is the strand's last node, which has ended, the event is counted to that node: whoever reaches one reaches the other, and
 //! neither gains in-edges. A report still tells them apart, because an access knows its transaction.
 //!
-//! *Groups of accesses.* As in [`exact`](super::exact): a variable keeps the current group of commuting accesses and the group
-//! before, and everything older is implied. Members that are gone are dropped, by the same argument: who leads to a member
+//! *Groups of accesses.* As in [`exact`](super::exact): a variable keeps the last groups of commuting
+//! accesses, and everything older is implied. Members that are gone are dropped, by the same argument: who leads to a member
 //! that is gone is gone as well.
 //!
 //! *Incremental cycle search.* Nodes carry a topological order (Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic
@@ -24,6 +24,7 @@
 //! ends in that order are searched, and then given new places.
 
 use super::cycle::{self, Hop};
+use super::groups::Groups;
 use super::{Access, Edge, Engine, Transaction, Violation, at};
 use crate::trace::{Event, Op, StrandId};
 
@@ -32,7 +33,7 @@ use crate::trace::{Event, Op, StrandId};
 pub struct Velodrome {
     graph: Graph,
     strands: Vec<Strand>,
-    variables: Vec<Variable>,
+    variables: Vec<Groups<Vec<Mark>>>,
     syncs: Vec<Option<Box<Sync>>>,
 }
 
@@ -61,17 +62,10 @@ struct Mark {
     transaction: Transaction,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Variable {
-    /// What the accesses of the current group do.
-    op: Option<Op>,
-    current: Vec<Mark>,
-    before: Vec<Mark>,
-}
-
 /// What a lock, a signalled object and a message keep.
 #[derive(Clone, Debug, Default)]
 struct Sync {
+    /// The last exclusive acquire, release or downgrade.
     exclusive: Option<Mark>,
     shared: Vec<Mark>,
     signals: Vec<Mark>,
@@ -89,11 +83,11 @@ impl Velodrome {
     }
 
     /// The strand's event has happened after those of `before`: gives it its node, and the edges.
-    fn happen(
+    fn happen<'a>(
         &mut self,
         event: Event,
         position: u64,
-        before: &[Mark],
+        before: impl IntoIterator<Item = &'a Mark>,
     ) -> (Option<Mark>, Option<Box<Violation>>) {
         let access = Access {
             position,
@@ -115,7 +109,8 @@ impl Velodrome {
         let fork = strand.fork.take();
         let last = strand.node.filter(|&node| self.graph.is_live(node));
         let before: Vec<&Mark> = before
-            .iter()
+            .into_iter()
+            .map(|mark| -> &Mark { mark })
             .chain(&fork)
             .filter(|mark| self.graph.is_live(mark.node) && Some(mark.node) != last)
             .collect();
@@ -185,24 +180,17 @@ impl Velodrome {
     }
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        let variable = std::mem::take(at(&mut self.variables, event.target));
-        let commutes =
-            variable.op == Some(event.op) && matches!(event.op, Op::Read | Op::Update(_));
-        let (before, mut current) = if commutes {
-            (variable.before, variable.current)
-        } else {
-            (variable.current, Vec::new())
-        };
-        let (mark, found) = self.happen(event, position, &before);
-        if let Some(mark) = mark {
-            self.graph.join(&mut current, mark);
+        let mut groups = std::mem::take(at(&mut self.variables, event.target));
+        for group in groups.before(event.op) {
+            group.retain(|mark| self.graph.is_live(mark.node));
         }
-        let op = Some(event.op);
-        self.variables[event.target as usize] = Variable {
-            op,
-            current,
-            before: self.graph.living(before),
-        };
+        let before = groups.before(event.op).flat_map(|group| group.iter());
+        let (mark, found) = self.happen(event, position, before);
+        let group = groups.join(event.op);
+        if let Some(mark) = mark {
+            self.graph.join(group, mark);
+        }
+        self.variables[event.target as usize] = groups;
         found
     }
 
@@ -211,21 +199,28 @@ impl Velodrome {
     }
 
     /// An event that others come after.
-    fn leave(&mut self, event: Event, position: u64) {
-        let (Some(mark), _) = self.happen(event, position, &[]) else {
-            return;
+    fn leave(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
+        let before = match event.op {
+            // After the acquire: the guard may have been moved.
+            Op::Release | Op::Downgrade => self.sync(event).exclusive.clone(),
+            _ => None,
+        };
+        let (mark, found) = self.happen(event, position, before.as_slice());
+        let Some(mark) = mark else {
+            if before.is_some() {
+                self.sync(event).exclusive = None;
+            }
+            return found;
         };
         let mut sync = std::mem::take(self.sync(event));
         match event.op {
             Op::Send => sync.send = Some(mark),
             Op::Signal => self.graph.join(&mut sync.signals, mark),
             Op::ReleaseShared => self.graph.join(&mut sync.shared, mark),
-            _ => {
-                sync.exclusive = Some(mark);
-                sync.shared.clear();
-            }
+            _ => sync.exclusive = Some(mark),
         }
         *self.sync(event) = sync;
+        found
     }
 
     /// An event that comes after others.
@@ -237,12 +232,18 @@ impl Velodrome {
             Op::AcquireShared => sync.exclusive.iter().cloned().collect(),
             _ => sync.exclusive.iter().chain(&sync.shared).cloned().collect(),
         };
-        self.happen(event, position, &before).1
+        let (mark, found) = self.happen(event, position, &before);
+        if matches!(event.op, Op::Acquire | Op::Upgrade) {
+            let sync = self.sync(event);
+            sync.exclusive = mark;
+            sync.shared.clear();
+        }
+        found
     }
 
     fn retire(&mut self, object: u32) {
         if let Some(variable) = self.variables.get_mut(object as usize) {
-            *variable = Variable::default();
+            *variable = Groups::default();
         }
         if let Some(sync) = self.syncs.get_mut(object as usize) {
             *sync = None;
@@ -258,14 +259,14 @@ impl Engine for Velodrome {
                 self.happen(event, position, &[]);
                 self.end(event.strand);
             }
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
+            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_) => {
                 return self.access(event, position);
             }
             Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await => {
                 return self.arrive(event, position);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
-                self.leave(event, position)
+                return self.leave(event, position);
             }
             Op::Recv => {
                 let found = self.arrive(event, position);
@@ -292,8 +293,8 @@ impl Engine for Velodrome {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
-            | Op::Vain(_)
             | Op::CompareExchange
             | Op::CompareExchangeFailed
             | Op::Value
@@ -357,11 +358,6 @@ impl Graph {
         let strand = (mark.access.strand, mark.former);
         group.retain(|it| (it.access.strand, it.former) != strand && self.is_live(it.node));
         group.push(mark);
-    }
-
-    fn living(&self, mut group: Vec<Mark>) -> Vec<Mark> {
-        group.retain(|mark| self.is_live(mark.node));
-        group
     }
 
     /// The transaction has ended.

@@ -4,13 +4,11 @@ use std::ops::ControlFlow;
 
 use lexopt::{Arg, Parser};
 
-use super::feed::{NotAtomic, feed};
+use super::feed::NotAtomic;
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
-use crate::check::{Lowering, Retries};
 use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Forecast, Predictor};
-use crate::trace::Semantics;
+use crate::predict::{AnalysisKind, Feed, Forecast};
 
 const HELP: &str = "\
 Says what other schedules of the same run would show: violations, deadlocks, races. What it finds was not observed.
@@ -68,33 +66,19 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     let [file] = files(given, ["FILE"])?;
     let mut source = open(&file, forced)?;
     let semantics = asked.unwrap_or(source.semantics());
-    let mut retries = (semantics == Semantics::Rust).then(Retries::new);
-    let mut lowering = Lowering::new(semantics);
-    let mut predictor = Predictor::with_rules(&kinds, rules);
-    let events = feed(
+    let mut feed = Feed::new(semantics, &kinds, rules);
+    let events = super::feed::feed(
         source.as_mut(),
         not_atomic.as_mut(),
         Progress::new(&file),
         |_, event, position, names| {
             if let Some(event) = event {
-                let mut lower = |event, position| {
-                    lowering.lower(event, &mut |event| predictor.step(event, position, names));
-                };
-                match &mut retries {
-                    Some(retries) => retries.take(event, position, &mut lower),
-                    None => lower(event, position),
-                }
+                feed.step(event, position, names);
             }
             ControlFlow::Continue(())
         },
     )?;
-    if let Some(mut retries) = retries {
-        let names = source.names();
-        retries.flush_all(&mut |event, position| {
-            lowering.lower(event, &mut |event| predictor.step(event, position, names));
-        });
-    }
-    let forecast = Forecast::new(&predictor.finish(), source.names());
+    let forecast = feed.finish(source.names());
     print(&if json {
         super::json(&forecast)
     } else {

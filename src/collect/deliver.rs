@@ -6,6 +6,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{ExitCode, Termination};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -39,6 +40,9 @@ static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 pub fn on_violation(handler: impl Fn(&Report) + Send + Sync + 'static) {
     record::untracked(|| *HANDLER.lock() = Some(Arc::new(handler)));
 }
+
+/// How many forecasts have predicted a violation.
+static PREDICTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a line to standard error, past the test harness.
 pub(super) fn say(line: &str) {
@@ -85,6 +89,7 @@ pub(super) fn tell(news: News, config: &Config) {
         Mode::Log | Mode::Off => reports.iter().for_each(log),
     }
     for forecast in news.forecasts {
+        PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
         match config.predict {
             Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
                 reasons.push(forecast.to_string());
@@ -127,6 +132,7 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     }
     let mut failed = !reports.is_empty();
     for forecast in news.forecasts {
+        PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
         print(&forecast.to_string());
         failed |= config.predict == Predict::Deny && forecast.fails();
     }
@@ -146,6 +152,38 @@ pub(super) fn tell_late(news: News, config: &Config, test: &str) -> bool {
         ));
     }
     failed
+}
+
+/// Appends the counts of the run to the file that `AERODROME_SUMMARY` names: `cargo aerodrome` adds
+/// up those of all processes. Whether there is such a file.
+pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
+    let Some(path) = std::env::var_os("AERODROME_SUMMARY") else {
+        return false;
+    };
+    let Counts {
+        tests,
+        events,
+        exits,
+        transactions,
+        violations,
+    } = counts;
+    if events > exits {
+        let empty = mark::untracked_blocks().len();
+        let predictions = PREDICTIONS.load(Ordering::Relaxed);
+        let splits = splits.len();
+        // In one write, because other processes append, too.
+        let line = format!(
+            "{tests} {events} {transactions} {violations} {predictions} {splits} {empty}\n"
+        );
+        let file = std::fs::OpenOptions::new().append(true).open(&path);
+        if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+            let path = std::path::Path::new(&path).display();
+            say(&format!(
+                "AERODROME_SUMMARY: `{path}` cannot be written: {error}"
+            ));
+        }
+    }
+    true
 }
 
 /// One line about the run where anything was tracked, and one about each mark that is weaker than it looks: blocks that ran and in which nothing
@@ -252,7 +290,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
-    let incomplete = super::settle().err();
+    let incomplete = super::settle_family(family).err();
     drop(regroup);
     let News {
         mut reports,

@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::live::Live;
-use super::prophet::Prophet;
+use super::predictor::FamilyPredictor;
 use crate::predict::Forecast;
 use crate::record::{Origin, Runner};
 use crate::report::Report;
@@ -84,7 +84,7 @@ struct Family {
     /// The family's violations are asked for by [`check`](crate::check()), not told.
     collecting: bool,
     /// Where predictions are wanted.
-    prophet: Option<Prophet>,
+    predictor: Option<FamilyPredictor>,
     /// The host that this guest is predicted with.
     visits: Option<u32>,
     /// The host has ended while this guest was with it: what the guest is in the middle of is predicted with nobody.
@@ -94,7 +94,9 @@ struct Family {
 impl Family {
     fn end(mut self, names: &Live) -> News {
         self.name_test(names);
-        let forecast = self.prophet.and_then(|prophet| prophet.foretell(names));
+        let forecast = self
+            .predictor
+            .and_then(|predictor| predictor.predict(names));
         News {
             reports: self.reports,
             forecasts: forecast.into_iter().collect(),
@@ -351,11 +353,11 @@ impl Families {
         match self.all.get_mut(&family) {
             Some(family) if !family.collecting => {
                 family.name_test(names);
-                let prophet = family.prophet.take_if(|prophet| prophet.is_at_rest());
+                let predictor = family.predictor.take_if(|predictor| predictor.is_at_rest());
                 News {
                     reports: std::mem::take(&mut family.reports),
-                    forecasts: prophet
-                        .and_then(|prophet| prophet.foretell(names))
+                    forecasts: predictor
+                        .and_then(|predictor| predictor.predict(names))
                         .into_iter()
                         .collect(),
                 }
@@ -376,7 +378,7 @@ impl Families {
             Some(it) => {
                 it.name_test(names);
                 let reports = std::mem::take(&mut it.reports);
-                let forecast = it.prophet.take().and_then(|it| it.foretell(names));
+                let forecast = it.predictor.take().and_then(|it| it.predict(names));
                 self.leave_guests(family);
                 News {
                     reports,
@@ -424,10 +426,10 @@ impl Families {
         let is_test = test_of(&name).is_some();
         family.ended = Some(name);
         let visits = family.visits;
-        if family.reports.is_empty() && family.prophet.is_none() && !family.collecting {
+        if family.reports.is_empty() && family.predictor.is_none() && !family.collecting {
             self.remove(number);
         }
-        let host = visits.and_then(|host| self.all.get_mut(&host)?.prophet.as_mut());
+        let host = visits.and_then(|host| self.all.get_mut(&host)?.predictor.as_mut());
         if let Some(host) = host {
             host.dismiss();
         }
@@ -456,9 +458,9 @@ impl Families {
         }
         its.is_left = false;
         let family = self.visited(own);
-        let prophet = &mut self.all.entry(family).or_default().prophet;
-        prophet
-            .get_or_insert_with(|| Prophet::new(semantics))
+        let predictor = &mut self.all.entry(family).or_default().predictor;
+        predictor
+            .get_or_insert_with(|| FamilyPredictor::new(semantics))
             .step(event, position, names);
     }
 
@@ -482,18 +484,18 @@ impl Families {
         };
         self.has_visits = true;
         let its = self.all.entry(guest).or_default();
-        let prophet = its.prophet.take();
+        let predictor = its.predictor.take();
         let is_alive = its.first.is_some();
         self.redirect(guest, host);
-        let hosts = &mut self.all.entry(host).or_default().prophet;
-        let hosts = hosts.get_or_insert_with(|| Prophet::new(semantics));
-        let left = prophet.and_then(|prophet| hosts.absorb(prophet, names).err());
+        let hosts = &mut self.all.entry(host).or_default().predictor;
+        let hosts = hosts.get_or_insert_with(|| FamilyPredictor::new(semantics));
+        let left = predictor.and_then(|predictor| hosts.absorb(predictor, names).err());
         if is_alive {
             hosts.welcome();
         }
         if left.is_some() {
             // Too late: both have predicted for long. What the guest has had is told by itself.
-            self.all.entry(guest).or_default().prophet = left;
+            self.all.entry(guest).or_default().predictor = left;
         }
     }
 
@@ -513,10 +515,10 @@ impl Families {
             && self.standing(family, names) == Standing::Host
             && self.standing(guest, names) != Standing::Host
         {
-            let prophet = self.all.get_mut(&guest).and_then(|it| it.prophet.take());
+            let predictor = self.all.get_mut(&guest).and_then(|it| it.predictor.take());
             self.redirect(guest, family);
             let it = self.all.entry(family).or_default();
-            (it.visits, it.prophet) = (None, prophet);
+            (it.visits, it.predictor) = (None, predictor);
         }
     }
 

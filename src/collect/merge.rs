@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
+use crate::check::Whose;
 use crate::record::{Chunk, Cursor, Published, Record, Strand, What, pool};
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
 
@@ -35,6 +36,8 @@ pub(super) trait Sink {
     /// while no transaction is open. Edges lead forward in time, so whatever such a node reaches begins after it, and what begins after it
     /// never reaches it: it is part of no cycle.
     fn skip(&mut self, events: u64, transactions: u64);
+    /// Whether events of these are still to be judged.
+    fn holds(&self, whose: Whose) -> bool;
     /// The strand's next event has this stack.
     fn stack(&mut self, strand: u32, stack: u32);
     /// The strand's transaction ends next, by a panic.
@@ -273,7 +276,8 @@ pub(super) struct Merge {
     places: Vec<Place>,
     /// By object: the ticket of its retirement, where that was read before what must come before it.
     retiring: HashMap<u32, u32>,
-    retired: Vec<u32>,
+    /// Numbers that go back to the pool once nothing is held back that they are needed for.
+    retired: Vec<Whose>,
     /// The ticket of the next change of a watched variable.
     watched: u32,
     /// Whether one is under way: its value is remembered for properties to come, though nobody else may need to see it.
@@ -367,7 +371,7 @@ impl Merge {
                 };
                 (taken, total) = (taken + apart, total + apart);
             }
-            self.bury();
+            self.bury(sink);
             if taken == 0 || total >= ENOUGH {
                 self.note_progress(total);
                 return total;
@@ -778,8 +782,8 @@ impl Merge {
     }
 
     /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
-    fn bury(&mut self) {
-        let lives = &mut self.lives;
+    fn bury(&mut self, sink: &impl Sink) {
+        let (lives, retired) = (&mut self.lives, &mut self.retired);
         self.readers.retain(|reader| {
             if reader.exited {
                 // SAFETY: the exit was the last record, and the last thing that the strand did with its memory.
@@ -788,12 +792,24 @@ impl Merge {
                 pool::recycle_last(reader.chunk);
                 // SAFETY: as above; this reader is being removed.
                 unsafe { Strand::free(reader.strand) };
-                release_number(lives, reader.id);
+                release_number(lives, reader.id, retired);
             }
             !reader.exited
         });
-        if !self.retired.is_empty() {
-            pool::give_back_objects(self.retired.drain(..));
+        if self.retired.is_empty() {
+            return;
+        }
+        let retired = std::mem::take(&mut self.retired);
+        let (held, free): (Vec<_>, Vec<_>) = retired.into_iter().partition(|&it| sink.holds(it));
+        self.retired = held;
+        pool::give_back_objects(free.iter().filter_map(|owner| match owner {
+            Whose::Object(object) => Some(object.0),
+            _ => None,
+        }));
+        for owner in free {
+            if let Whose::Strand(strand) = owner {
+                pool::give_back_strand(strand.0);
+            }
         }
     }
 
@@ -811,15 +827,15 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Block | Unwind | Split | Restart | Value | Written | Fork | Detach | Exit | Family
-            | GuardRead | GuardWrite | Stack => true,
+            Block | Unwind | Split | Restart | Pause | Notify | Value | Written | Fork | Detach
+            | Exit | Family | GuardRead | GuardWrite | Stack => true,
             Join => self
                 .lives
                 .get(record.target() as usize)
                 .is_none_or(|life| life.exited),
             Watched => self.watched == record.ticket(),
             Define | Send => self.place(record.target()).all == UNDEFINED,
-            Name => self.place(record.target()).all != UNDEFINED,
+            Name | Busy => self.place(record.target()).all != UNDEFINED,
             _ => awaits(&self.places, record),
         }
     }
@@ -848,6 +864,10 @@ impl Merge {
             }
             Split => event(Op::Split, site),
             Restart => event(Op::Restart, site),
+            Pause => event(Op::Pause, site),
+            Busy => event(Op::Busy, site),
+            Vain => event(Op::Vain(vain(record.more())), site),
+            Notify => event(Op::Notify, site),
             Value => sink.event(Event {
                 strand,
                 target,
@@ -950,7 +970,7 @@ impl Merge {
 
     fn retire(&mut self, object: u32) {
         *self.place(object) = Place::NOWHERE;
-        self.retired.push(object);
+        self.retired.push(Whose::Object(ObjectId(object)));
     }
 
     fn release(&mut self, strand: u32) {
@@ -958,7 +978,7 @@ impl Merge {
             life.released = true;
             let buried = !self.readers.iter().any(|reader| reader.id == strand);
             if buried {
-                release_number(&mut self.lives, strand);
+                release_number(&mut self.lives, strand, &mut self.retired);
             }
         }
     }
@@ -973,11 +993,11 @@ fn awaits(places: &[Place], record: &Record) -> bool {
 }
 
 /// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.
-fn release_number(lives: &mut [Life], id: u32) {
+fn release_number(lives: &mut [Life], id: u32, retired: &mut Vec<Whose>) {
     let life = &mut lives[id as usize];
     if life.exited && life.released {
         *life = Life::default();
-        pool::give_back_strand(id);
+        retired.push(Whose::Strand(StrandId(id)));
     }
 }
 
@@ -985,6 +1005,12 @@ fn release_number(lives: &mut [Life], id: u32) {
 fn kind(code: u8) -> ObjectKind {
     use ObjectKind::*;
     [Variable, Lock, BareLock, Channel, Message, Signal][code as usize]
+}
+
+/// The kind that a vain update carries as its number.
+fn vain(code: u32) -> Update {
+    use Update::*;
+    [Add, And, Or, Xor, Max, Min, Swap][code as usize]
 }
 
 /// The events that a plain record stands for, each with whether it has the record's second site.
@@ -1015,13 +1041,18 @@ const fn steps(what: What) -> &'static [(Op, bool)] {
         What::Write => &[(Write, false)],
         What::ReadWrite => &[(ReadWrite, false)],
         What::UpdateAdd => &[(Update(self::Update::Add), false)],
-        What::UpdateSub => &[(Update(self::Update::Add), false)],
         What::UpdateAnd => &[(Update(self::Update::And), false)],
         What::UpdateOr => &[(Update(self::Update::Or), false)],
         What::UpdateXor => &[(Update(self::Update::Xor), false)],
         What::UpdateMax => &[(Update(self::Update::Max), false)],
         What::UpdateMin => &[(Update(self::Update::Min), false)],
-        What::UpdateSend => &[(Update(self::Update::Channel), false)],
+        What::UpdateChannel => &[(Update(self::Update::Channel), false)],
+        What::UpdateInit => &[(Update(self::Update::Init), false)],
+        What::Found => &[(Vain(self::Update::Init), false)],
+        What::CompareExchange => &[(CompareExchange, false)],
+        What::CompareExchangeFailed => &[(CompareExchangeFailed, false)],
+        // Its kind is in the record.
+        What::Vain => &[(Read, false)],
         What::Signal => &[(Signal, false)],
         What::Await => &[(Await, false)],
         What::Born => &[(Born, false)],

@@ -10,8 +10,8 @@ mod families;
 mod live;
 mod memory;
 mod merge;
+mod predictor;
 mod properties;
-mod prophet;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -252,6 +252,36 @@ fn settle() -> Result<(), String> {
     })
 }
 
+/// The same for a family whose verdict is asked for. What it shares with another family may have been looked at by a block of that one which has not
+/// ended, and may look again.
+///
+/// # Errors
+///
+/// Why that could not be reached.
+fn settle_family(family: u32) -> Result<(), String> {
+    let settled = settle();
+    record::untracked(|| {
+        let start = Instant::now();
+        loop {
+            let is_judged = with(|collector| {
+                collector.drain();
+                collector.session.flush(family)
+            });
+            match is_judged {
+                None => return unless_failed(),
+                Some(is_judged) if is_judged || settled.is_err() => return settled.clone(),
+                Some(_) if start.elapsed() < PATIENCE => std::thread::yield_now(),
+                Some(_) => {
+                    let reason = "a block of another test, which shares an object with this one, \
+                                  has not ended";
+                    say(&incomplete(reason.to_owned()));
+                    return Err(reason.to_owned());
+                }
+            }
+        }
+    })
+}
+
 /// Nothing is recorded: that is well where it was asked for, and no verdict where it came of a failure.
 fn unless_failed() -> Result<(), String> {
     if pool::has_failed() {
@@ -387,7 +417,7 @@ pub(crate) fn first_strand_ends() {
     let Some(test) = record::current_name().and_then(families::test_of) else {
         return;
     };
-    let _ = settle();
+    let _ = settle_family(family);
     let _untracked = record::Untracked::new();
     let last = with(|collector| {
         let news = collector.session.take_all(family);
@@ -433,7 +463,8 @@ fn finish() -> bool {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
-    if !config.quiet {
+    let is_told = deliver::append_summary(&counts, &splits);
+    if !config.quiet && !is_told {
         deliver::summarize(&counts, &splits, &config);
     }
     failed

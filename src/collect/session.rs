@@ -11,7 +11,7 @@ use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
 use super::properties::Properties;
-use crate::check::{Checker, Violation, signature};
+use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
@@ -132,11 +132,16 @@ impl Session {
         self.families.take(family, &self.live)
     }
 
-    /// What a family was asked for, or has to tell at the end of its first strand.
-    pub(super) fn take_all(&mut self, family: u32) -> News {
+    /// Judges what a family has done, though its blocks may be open: whether nothing waits for what others have not decided.
+    pub(super) fn flush(&mut self, family: u32) -> bool {
         while let Some(violation) = self.checker.flush(family, &self.live) {
             self.report(&violation);
         }
+        !self.checker.holds(Whose::Group(family))
+    }
+
+    /// What a family was asked for, or has to tell at the end of its first strand.
+    pub(super) fn take_all(&mut self, family: u32) -> News {
         self.families.take_all(family, &self.live)
     }
 
@@ -240,7 +245,7 @@ impl Session {
         Involved {
             strands,
             objects,
-            signature: signature(violation, &self.live),
+            signature: self.checker.signature(violation, &self.live),
         }
     }
 
@@ -378,6 +383,10 @@ impl Sink for Session {
     fn skip(&mut self, events: u64, transactions: u64) {
         self.counts.events += events;
         self.counts.transactions += transactions;
+    }
+
+    fn holds(&self, whose: Whose) -> bool {
+        self.checker.holds(whose)
     }
 
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32) {

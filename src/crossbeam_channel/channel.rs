@@ -187,7 +187,8 @@ impl<T> Sender<T> {
         if let Some(pen) = pen
             && self.has_slots()
         {
-            return match self.reserve(|select| select.try_select()) {
+            let reserve = || self.reserve(|select| select.try_select());
+            return match self.channel.attempt(Some(pen), site, reserve) {
                 Ok(operation) => self
                     .complete(Some(pen), site, operation, msg)
                     .map_err(TrySendError::from),
@@ -375,8 +376,8 @@ impl<T> Receiver<T> {
         let (pen, site) = (record::pen(), Location::caller());
         match &self.flavor {
             Flavor::Strands(channel, inner) => channel
-                .take(pen, site, || inner.try_recv())
-                .map(|envelope| envelope.open(pen, site)),
+                .attempt(pen, site, || inner.try_recv())
+                .map(|envelope| envelope.open_from(channel, pen, site)),
             Flavor::Time(inner) => inner.try_recv(),
         }
     }
@@ -386,9 +387,8 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let (pen, site) = (record::pen(), Location::caller());
         match &self.flavor {
-            Flavor::Strands(_, inner) => {
-                wait(pen, site, || inner.recv()).map(|envelope| envelope.open(pen, site))
-            }
+            Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv())
+                .map(|envelope| envelope.open_from(channel, pen, site)),
             Flavor::Time(inner) => sleep(pen, || inner.recv()),
         }
     }
@@ -411,14 +411,14 @@ impl<T> Receiver<T> {
                 .or_else(|error| match error {
                     // What has come since then is not too late; and that nothing has is to be recorded.
                     RecvTimeoutError::Timeout => channel
-                        .take(pen, site, || inner.try_recv())
+                        .attempt(pen, site, || inner.try_recv())
                         .map_err(|error| match error {
                             TryRecvError::Empty => RecvTimeoutError::Timeout,
                             TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
                         }),
                     RecvTimeoutError::Disconnected => Err(error),
                 })
-                .map(|envelope| envelope.open(pen, site)),
+                .map(|envelope| envelope.open_from(channel, pen, site)),
             Flavor::Time(inner) => sleep(pen, || inner.recv_deadline(deadline)),
         }
     }

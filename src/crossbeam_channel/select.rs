@@ -140,7 +140,7 @@ impl<'a> Select<'a> {
                 if let Awaits::Message(channel, moment) = arm.awaits
                     && let Some(pen) = pen()
                 {
-                    if channel.found_nothing(pen, arm.site.unwrap_or(site), moment) {
+                    if channel.tried_in_vain(pen, arm.site.unwrap_or(site), moment) {
                         recorded = true;
                     } else if !recorded {
                         continue 'again;
@@ -336,9 +336,9 @@ impl SelectedOperation<'_> {
         site: &'static Location<'static>,
     ) -> Result<T, RecvError> {
         match &r.flavor {
-            Flavor::Strands(_, inner) => {
+            Flavor::Strands(channel, inner) => {
                 let received = untracked(|| self.0.recv(inner));
-                received.map(|envelope| envelope.open(pen(), site))
+                received.map(|envelope| envelope.open_from(channel, pen(), site))
             }
             Flavor::Time(inner) => self.0.recv(inner),
         }

@@ -121,7 +121,7 @@ macro_rules! __crossbeam_channel_internal {
         match $receiver {
             ref _receiver => {
                 let _receiver: &$crate::crossbeam_channel::Receiver<_> = _receiver;
-                let _site = $crate::__private::place!($place);
+                let _site = $crate::__private::place!($crate::__private::Place, $place);
                 let _index = $select.recv_at(_receiver, _site);
                 $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
                     ($($cases)* [_index recv_at(_receiver, _site) $result => $body]))
@@ -136,7 +136,7 @@ macro_rules! __crossbeam_channel_internal {
         match $sender {
             ref _sender => {
                 let _sender: &$crate::crossbeam_channel::Sender<_> = _sender;
-                let _site = $crate::__private::place!($place);
+                let _site = $crate::__private::place!($crate::__private::Place, $place);
                 let _index = $select.send_at(_sender, _site);
                 $crate::__crossbeam_channel_internal!(@add $select ($($rest)*) $default
                     ($($cases)* [_index send_at(_sender, _site, $message) $result => $body]))

@@ -187,7 +187,14 @@ impl Causality {
                 self.strands[index].clock.join(&clock);
             }
             Op::Exit => self.leave(index),
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Busy | Op::Value => {}
+            Op::Begin
+            | Op::End
+            | Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Notify
+            | Op::Busy
+            | Op::Value => {}
         }
         Some((chain?, self.strands[index].clock.clone()))
     }

@@ -1,6 +1,7 @@
 //! What a mark is in a checked build: the block, and the transactions it begins.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -42,18 +43,16 @@ impl Block {
     pub const fn new<Here>(
         given_name: Option<&'static str>,
         module: &'static str,
-        file: &'static str,
-        line: u32,
-        column: u32,
+        place: &'static Location<'static>,
     ) -> Self {
         Block {
             given_name,
             function_name: OnceLock::new(),
             path: std::any::type_name::<Here>,
             module,
-            file,
-            line,
-            column,
+            file: place.file(),
+            line: place.line(),
+            column: place.column(),
             uses: AtomicU8::new(UNUSED),
         }
     }

@@ -7,31 +7,32 @@ use std::num::NonZeroUsize;
 use std::panic::Location;
 
 use crate::record::clock::Clock;
-use crate::record::{self, Attempt, Object, What};
+use crate::record::{self, Object, What};
 
-/// A read.
+/// A look that counts as `what`.
 #[inline]
 #[track_caller]
-fn read<R>(object: &Object<Clock>, get: impl Fn() -> R) -> R {
+fn look<R>(what: What, object: &Object<Clock>, get: impl Fn() -> R) -> R {
     match record::pen() {
-        Some(pen) => pen.load(object, Location::caller(), get),
+        Some(pen) => pen.look(what, object, Location::caller(), get),
         None => get(),
     }
 }
 
-/// A read, and a write where there was no value.
+/// Counts as `done` where there was no value, else as `found`.
 #[inline]
 #[track_caller]
-fn write<R>(object: &Object<Clock>, set: impl FnOnce() -> Result<(), R>) -> Result<(), R> {
+fn write<R>(
+    object: &Object<Clock>,
+    done: What,
+    found: What,
+    set: impl FnOnce() -> Result<(), R>,
+) -> Result<(), R> {
     match record::pen() {
-        Some(pen) => pen.attempt(object, Location::caller(), || {
+        Some(pen) => pen.atomic(object, Location::caller(), || {
             let result = set();
-            let what = if result.is_ok() {
-                What::ReadWrite
-            } else {
-                What::Read
-            };
-            (result, Attempt::Did(what))
+            let what = if result.is_ok() { done } else { found };
+            (result, what)
         }),
         None => set(),
     }
@@ -54,7 +55,7 @@ macro_rules! cell {
             #[inline]
             #[track_caller]
             pub fn get(&self) -> Option<$Seen> {
-                read(&self.object, || self.inner.get())
+                look(What::Read, &self.object, || self.inner.get())
             }
 
             /// As once_cell's: a write, or a read where there was a value.
@@ -62,10 +63,10 @@ macro_rules! cell {
             #[track_caller]
             #[allow(clippy::result_unit_err, reason = "as once_cell's")]
             pub fn set(&self, value: $Value) -> Result<(), $Back> {
-                write(&self.object, || self.inner.set(value))
+                write(&self.object, What::ReadWrite, What::Read, || self.inner.set(value))
             }
 
-            /// As once_cell's: a write where the value of `f` is taken, else a read.
+            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is found initialised.
             #[track_caller]
             pub fn get_or_init<F>(&self, f: F) -> $Seen
             where
@@ -76,7 +77,7 @@ macro_rules! cell {
                 }
             }
 
-            /// As once_cell's: a write where the value of `f` is taken, else a read; nothing where it fails.
+            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is found initialised; nothing where it fails.
             #[track_caller]
             pub fn get_or_try_init<F, E>(&self, f: F) -> Result<$Seen, E>
             where
@@ -84,10 +85,13 @@ macro_rules! cell {
             {
                 if self.inner.get().is_none() {
                     // Whether it comes first or not, there is a value then.
-                    let _ = self.set(f()?);
+                    let value = f()?;
+                    let set = || self.inner.set(value);
+                    let _ = write(&self.object, What::UpdateInit, What::Found, set);
                     return Ok(self.inner.get().expect("set by somebody"));
                 }
-                Ok(self.get().expect("set by somebody"))
+                let value = look(What::Found, &self.object, || self.inner.get());
+                Ok(value.expect("set by somebody"))
             }
         }
 

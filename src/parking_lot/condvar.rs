@@ -6,6 +6,7 @@ use ::parking_lot::WaitTimeoutResult;
 
 use super::mutex::MutexGuard;
 use super::raw::Site;
+use crate::record;
 
 /// [`parking_lot::Condvar`](::parking_lot::Condvar), tracked.
 ///
@@ -29,13 +30,17 @@ impl Condvar {
 
     /// As parking_lot's.
     #[inline]
+    #[track_caller]
     pub fn notify_one(&self) -> bool {
+        record::notify(Location::caller());
         self.inner.notify_one()
     }
 
     /// As parking_lot's.
     #[inline]
+    #[track_caller]
     pub fn notify_all(&self) -> usize {
+        record::notify(Location::caller());
         self.inner.notify_all()
     }
 

@@ -39,46 +39,34 @@ impl Once {
         state
     }
 
-    /// As parking_lot's: a write where `f` runs, else a read.
+    /// As parking_lot's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
     pub fn call_once<F>(&self, f: F)
     where
         F: FnOnce(),
     {
-        let site = Location::caller();
-        let mut ran = false;
-        if !self.done.peek() {
+        self.done.once(Location::caller(), |complete| {
             self.inner.call_once(|| {
                 f();
-                self.done.complete(site);
-                ran = true;
+                complete();
             });
-        }
-        if !ran {
-            self.done.look(site);
-        }
+        });
     }
 
-    /// As parking_lot's: a write where `f` runs, else a read.
+    /// As parking_lot's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where
         F: FnOnce(OnceState),
     {
-        let site = Location::caller();
-        let mut ran = false;
-        if !self.done.peek() {
+        self.done.once(Location::caller(), |complete| {
             self.inner.call_once_force(|state| {
                 f(state);
-                self.done.complete(site);
-                ran = true;
+                complete();
             });
-        }
-        if !ran {
-            self.done.look(site);
-        }
+        });
     }
 }
 

@@ -17,7 +17,7 @@ use ::parking_lot::lock_api::{
 };
 
 use crate::record::code::TypeName;
-use crate::record::{Gate, Pen, pen};
+use crate::record::{Gate, Pen, found_locked, pen};
 
 /// Where a lock is taken.
 pub(super) type Site = &'static Location<'static>;
@@ -110,6 +110,8 @@ impl<L: Real> Raw<L> {
         let taken = how(self.real());
         if taken {
             self.gate.entered(pen, site);
+        } else {
+            found_locked(pen, self.gate.object(), site);
         }
         taken
     }
@@ -265,6 +267,8 @@ impl RawRwLock {
                 Hold::Exclusive => self.gate.entered(pen, site),
                 Hold::Shared => self.gate.entered_shared(pen, site),
             }
+        } else {
+            found_locked(pen, self.gate.object(), site);
         }
         taken
     }
@@ -286,6 +290,8 @@ impl RawRwLock {
         let upgraded = how(&self.real);
         if upgraded {
             self.gate.upgraded(pen, Location::caller());
+        } else {
+            found_locked(pen, self.gate.object(), Location::caller());
         }
         upgraded
     }

@@ -321,7 +321,11 @@ impl fmt::Display for ForecastViolation {
         if !self.schedule.is_empty() {
             writeln!(f, "  a schedule that shows it:")?;
         }
-        for (at, run) in self.schedule.iter().enumerate() {
+        let hidden = self.schedule.len().saturating_sub(LONGEST);
+        if hidden > 0 {
+            writeln!(f, "    threads take turns as on this run, {hidden} times")?;
+        }
+        for (at, run) in self.schedule.iter().enumerate().skip(hidden) {
             write!(f, "    thread `{}` runs up to event {}", run.strand, run.to)?;
             let earlier = self.schedule[..at]
                 .iter()
@@ -341,6 +345,9 @@ impl fmt::Display for ForecastViolation {
         again(f, self.count)
     }
 }
+
+/// Of a longer schedule the end is shown, which is where it differs from the run.
+const LONGEST: usize = 32;
 
 /// The line that says how often, and the empty line after a finding.
 fn again(f: &mut fmt::Formatter<'_>, count: u64) -> fmt::Result {

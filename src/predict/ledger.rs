@@ -40,7 +40,7 @@ impl Ledger {
     pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<Event> {
         let strand = self.strand(event.strand);
         let target = match event.op {
-            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause => event.target,
+            Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Notify => event.target,
             Op::Value | Op::Born => return None,
             Op::Exit => {
                 self.strand_infos
@@ -103,6 +103,17 @@ impl Ledger {
         let owner = &mut self.owners[ours as usize];
         owner.shared |= owner.strand != strand.0;
         ObjectId(ours)
+    }
+
+    /// An object that the trace does not have.
+    pub(super) fn new_object(&mut self) -> ObjectId {
+        let ours = ObjectId(self.owners.len() as u32);
+        self.owners.push(Owner {
+            number: ours,
+            strand: NONE,
+            shared: false,
+        });
+        ours
     }
 
     fn retire(&mut self, number: ObjectId, ours: ObjectId, names: &dyn Names) {

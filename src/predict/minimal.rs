@@ -20,10 +20,10 @@
 //! shown is not reported.
 
 use super::hash::{Map, Set};
-use super::skeleton::{Sandwich, Unrealised};
+use super::realise::{self, Answer, Realiser};
 use super::{
     Analysis, AnalysisKind, Context, LockState, Locks, Outcome, Period, Prediction, Step, Tier,
-    conflict, replay,
+    conflict,
 };
 use crate::check::{Access, Transaction};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
@@ -37,6 +37,10 @@ const MANY: usize = 32;
 const PAIRS: usize = 256;
 /// How many of the candidates that look the same to a reader are tried until one has a schedule.
 const TRIES: usize = 16;
+/// How many schedules are looked for.
+const SCHEDULES: u64 = 2_000;
+/// How many interleavings are tried for a schedule.
+const STATES: usize = 20_000;
 
 /// Lock state and period in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -160,7 +164,6 @@ struct Between {
 #[derive(Clone, Debug)]
 struct Gap {
     first: Point,
-    stop: u64,
     second: Point,
     transaction: Transaction,
 }
@@ -292,8 +295,6 @@ struct Visit {
     transaction: u32,
     /// The tick at which the strand was last there.
     tick: u32,
-    /// The event that led there, the last time.
-    position: u64,
     newer: u32,
     older: u32,
 }
@@ -336,11 +337,11 @@ impl Visits {
             transaction: 0,
             open: false,
         };
-        visits.enter(place, 0);
+        visits.enter(place);
         visits
     }
 
-    fn begin(&mut self, position: u64) {
+    fn begin(&mut self) {
         self.newest = END;
         self.free = END;
         self.mask = 0;
@@ -348,10 +349,10 @@ impl Visits {
         self.period = 0;
         self.transaction += 1;
         self.open = true;
-        self.enter(self.place, position);
+        self.enter(self.place);
     }
 
-    fn enter(&mut self, place: Place, position: u64) {
+    fn enter(&mut self, place: Place) {
         let next = self.visits.len() as u32;
         let id = *self.numbers.entry(place).or_insert(next);
         if id == next {
@@ -359,7 +360,6 @@ impl Visits {
                 place,
                 transaction: 0,
                 tick: 0,
-                position,
                 newer: END,
                 older: END,
             });
@@ -382,7 +382,6 @@ impl Visits {
         let mut visit = Visit {
             transaction: self.transaction,
             tick: self.tick,
-            position,
             newer: END,
             older: self.newest,
             ..old
@@ -447,6 +446,8 @@ pub struct Minimal {
     looks: Vec<Look>,
     /// A list had no room.
     full: bool,
+    /// There were more pairs of witnesses than were taken.
+    cut_short: bool,
 }
 
 impl Minimal {
@@ -611,7 +612,11 @@ impl Minimal {
                 now.locks.compatible(p.state(), q.state())
                     && now.order.parallel(p.period(), q.period())
             });
-            for ((_, gap), (_, between)) in compatible.take(share) {
+            for (taken, ((_, gap), (_, between))) in compatible.enumerate() {
+                if taken == share {
+                    self.cut_short = true;
+                    break;
+                }
                 debug_assert!(class.conflicts(gap.first.op) && class.conflicts(gap.second.op));
                 let points = [gap.first, between.point, gap.second];
                 let sites = points.map(|point| point.site);
@@ -684,7 +689,6 @@ fn extend(
             let first = track.last;
             let gap = || Gap {
                 first,
-                stop: visit.position.max(first.position),
                 second: point,
                 transaction: transaction.clone(),
             };
@@ -728,15 +732,30 @@ fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
 }
 
 impl Candidate {
-    fn sandwich(&self) -> Sandwich {
-        Sandwich {
-            strand: self.strand,
-            first: self.gap.first.position,
-            stop: self.gap.stop,
-            second: self.gap.second.position,
-            other: self.other,
-            between: self.between.point.position,
-        }
+    /// The first access comes before the one between, and that before the second.
+    fn pairs(&self) -> [(realise::Point, realise::Point); 2] {
+        let point = |strand, point: Point, transaction: Option<&Transaction>| realise::Point {
+            event: Event {
+                strand,
+                target: self.object.0,
+                site: point.site,
+                op: point.op,
+            },
+            position: point.position,
+            begin: transaction
+                .and_then(|transaction| transaction.begin)
+                .unwrap_or(point.position),
+        };
+        let own = |end| point(self.strand, end, Some(&self.gap.transaction));
+        let Between {
+            point: between,
+            transaction,
+        } = &self.between;
+        let between = point(self.other, *between, transaction.as_ref());
+        [
+            (own(self.gap.first), between),
+            (between, own(self.gap.second)),
+        ]
     }
 
     fn prediction(&self, count: u64, now: &Context) -> Prediction {
@@ -780,7 +799,7 @@ impl Analysis for Minimal {
             Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
                 self.access(event, position, now)
             }
-            Op::Begin => self.visits(event.strand, now).begin(position),
+            Op::Begin => self.visits(event.strand, now).begin(),
             Op::End => self.visits(event.strand, now).open = false,
             Op::Retire => self.close(event.object(), now),
             _ => {
@@ -789,7 +808,7 @@ impl Analysis for Minimal {
                         now.locks.state(event.strand),
                         now.order.period(event.strand),
                     );
-                    self.visits(event.strand, now).enter(place, position);
+                    self.visits(event.strand, now).enter(place);
                 }
                 // Who forks or joins changes the other strand's period, too.
                 if matches!(event.op, Op::Fork | Op::Join) {
@@ -797,7 +816,7 @@ impl Analysis for Minimal {
                         now.locks.state(event.other()),
                         now.order.period(event.other()),
                     );
-                    self.visits(event.other(), now).enter(place, position);
+                    self.visits(event.other(), now).enter(place);
                 }
             }
         }
@@ -808,34 +827,46 @@ impl Analysis for Minimal {
         live.sort();
         live.into_iter().for_each(|object| self.close(object, now));
         let mut outcome = Outcome::default();
-        let (mut given_up, mut unchecked) = (0, 0);
+        let (mut given_up, mut unchecked, mut untried) = (0, 0, 0);
+        let mut realiser = Realiser::new(now, SCHEDULES, STATES);
         for look in &self.looks {
             let candidates = &self.found[look];
+            let mut best: Option<Prediction> = None;
             for candidate in &candidates.tries {
                 let mut prediction = candidate.prediction(candidates.count, now);
-                match now.skeleton.realise(candidate.sandwich(), &now.locks) {
-                    Ok(schedule) => {
-                        prediction.schedule = schedule;
-                        if !replay::violates(&prediction, &now.skeleton, &now.locks) {
-                            continue;
-                        }
-                    }
-                    Err(Unrealised::Impossible) => continue,
-                    Err(Unrealised::Bound) => {
+                let answer = realiser.settle(&mut prediction, &candidate.pairs(), &[]);
+                match answer {
+                    Answer::Impossible => continue,
+                    Answer::Bound => {
                         given_up += 1;
                         continue;
                     }
-                    Err(Unrealised::Window) => {
-                        unchecked += 1;
-                        prediction.tier = Tier::Potential;
-                        prediction
-                            .notes
-                            .push("schedule not checked: window too small".to_owned());
-                    }
+                    Answer::Window => unchecked += 1,
+                    Answer::Predicted | Answer::Doubtful => {}
                 }
-                outcome.predictions.push(prediction);
-                break;
+                if best.as_ref().is_none_or(|best| prediction.tier < best.tier) {
+                    best = Some(prediction);
+                }
+                if answer != Answer::Doubtful {
+                    break;
+                }
             }
+            if candidates.count > candidates.tries.len() as u64
+                && best.as_ref().is_none_or(|best| best.tier == Tier::Hint)
+            {
+                untried += 1;
+            }
+            outcome.predictions.extend(best);
+        }
+        if self.cut_short {
+            outcome.notes.push(format!(
+                "minimal: more than {PAIRS} pairs of places for an object: may be incomplete"
+            ));
+        }
+        if untried > 0 {
+            outcome.notes.push(format!(
+                "minimal: of {untried} patterns only the first {TRIES} candidates were tried: may be incomplete"
+            ));
         }
         if given_up > 0 {
             outcome.notes.push(format!(

@@ -12,6 +12,7 @@ pub mod blocks;
 mod deadlock;
 #[cfg(test)]
 mod examples;
+mod feed;
 mod forecast;
 mod hash;
 mod json;
@@ -22,11 +23,16 @@ mod minimal;
 mod notation;
 mod order;
 mod predictor;
+mod reads;
+mod realise;
 pub mod reduction;
 mod replay;
 mod skeleton;
 
 pub use deadlock::Deadlocks;
+pub use feed::Feed;
+#[cfg(feature = "check")]
+pub(crate) use feed::Then;
 pub use forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
     ForecastViolation, ForecastWait,
@@ -37,7 +43,8 @@ pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
 pub use order::{Order, Period};
 pub use predictor::{Predictions, Predictor};
-pub use skeleton::{Sandwich, Skeleton, Unrealised};
+pub use reads::{Belief, Reads};
+pub use skeleton::Skeleton;
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, Op, StrandId};
@@ -210,6 +217,8 @@ pub struct Context {
     pub order: Order,
     /// The lock and order events and the transactions so far, from which schedules are made.
     pub skeleton: Skeleton,
+    /// What each access saw, where that binds schedules.
+    pub reads: Reads,
     /// The event changed its strand's lock state.
     pub locks_changed: bool,
     /// The event began a new period of its strand.
@@ -252,6 +261,12 @@ impl Context {
                     .step(event, position, self.locks.state(event.strand));
             }
         }
+    }
+
+    /// The strand notifies a `Condvar`.
+    fn notify(&mut self, strand: StrandId) {
+        let held = self.locks.held(self.locks.state(strand)).iter();
+        self.reads.notify(strand, held.map(|hold| hold.lock));
     }
 
     /// The strand's open transaction.
@@ -346,6 +361,7 @@ pub fn word(op: Op) -> &'static str {
         Op::Split => "split",
         Op::Restart => "restart",
         Op::Pause => "pause",
+        Op::Notify => "notify",
         Op::Fork => "fork",
         Op::Join => "join",
         Op::Exit => "exit",

@@ -4,8 +4,8 @@ use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
-use super::{Analysis, AnalysisKind, Context, Ledger, Outcome, Resolved};
-use crate::trace::{Event, Names};
+use super::{Analysis, AnalysisKind, Context, Ledger, Map, Outcome, Prediction, Reads, Resolved};
+use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId, StrandId};
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
 ///
@@ -85,16 +85,68 @@ impl Predictor {
         }
     }
 
+    /// A schedule is predicted only if its reads can be believed: see [`Reads`](super::Reads). To be called before the first event.
+    #[must_use]
+    pub fn with_reads(mut self) -> Predictor {
+        self.context.reads.bind();
+        self
+    }
+
     /// Takes the next event. `names` are those at the event, for what dies with it.
     #[inline]
-    pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
-        let Some(event) = self.ledger.renumber(event, names) else {
+    pub fn step(&mut self, recorded: Event, position: u64, names: &dyn Names) {
+        let Some(mut event) = self.ledger.renumber(recorded, names) else {
             return;
         };
+        let kind = || names.kind(recorded.object());
+        self.context.reads.step(event, position, kind);
+        match event.op {
+            Op::CompareExchange => event.op = Op::ReadWrite,
+            Op::CompareExchangeFailed | Op::Vain(_) => event.op = Op::Read,
+            Op::Notify => return self.context.notify(event.strand),
+            Op::Release | Op::ReleaseShared => {
+                if let Some(holder) = self.context.locks.holder_elsewhere(event) {
+                    return self.give_back(event, holder, position);
+                }
+            }
+            _ => {}
+        }
+        self.analyse(event, position);
+    }
+
+    #[inline]
+    fn analyse(&mut self, event: Event, position: u64) {
         self.context.step(event, position);
         for analysis in &mut self.analyses {
             analysis.step(event, position, &mut self.context);
         }
+    }
+
+    /// A strand gives back a lock that another one took. To the analyses the two meet here, and the lock goes back to whom it came
+    /// from: what either did before comes before what the other does after, on every schedule.
+    #[cold]
+    fn give_back(&mut self, event: Event, holder: StrandId, position: u64) {
+        // A send is at the position before: of two events at one position each would have to be reached before the other.
+        let (giver, site) = (event.strand, event.site);
+        let messages = [(holder, giver), (giver, holder)];
+        let messages = messages.map(|ends| (ends, self.ledger.new_object().0));
+        for op in [Op::Send, Op::Recv] {
+            for ((from, to), target) in messages {
+                let (strand, at) = match op {
+                    Op::Send => (from, position - 1),
+                    _ => (to, position),
+                };
+                let met = Event {
+                    strand,
+                    target,
+                    site,
+                    op,
+                };
+                self.analyse(met, at);
+            }
+        }
+        let strand = holder;
+        self.analyse(Event { strand, ..event }, position);
     }
 
     /// There are no more events: what was found?
@@ -102,6 +154,13 @@ impl Predictor {
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
+        }
+        outcome.predictions = told_once(outcome.predictions);
+        if self.context.reads.is_incomplete() {
+            outcome.notes.push(format!(
+                "more than {} accesses, or too many to look at for each schedule: what was not checked is a hint",
+                Reads::ROOM
+            ));
         }
         Predictions {
             outcome,
@@ -117,4 +176,34 @@ fn start(kind: AnalysisKind, rules: Rules) -> Box<dyn Analysis + Send> {
         AnalysisKind::Blocks => Box::new(Blocks::new()),
         AnalysisKind::Reduction => Box::new(Reduction::offline().by(rules)),
     }
+}
+
+/// What a reader would call the same is told once, by the surest of those who found it: the same operations of the same blocks at the same
+/// places in the source, whatever the strands and the order.
+fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
+    type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
+    // Stable: of the equally sure, the first analysis tells it.
+    predictions.sort_by_key(|found| found.tier);
+    let mut known: Map<(bool, Vec<Part>), usize> = Map::default();
+    let mut told: Vec<Prediction> = Vec::new();
+    for found in predictions {
+        let parts = found.accesses.iter().map(|step| {
+            let block = step.transaction.as_ref().and_then(|it| it.block);
+            let is_nowhere = step.access.site == SiteId::NONE;
+            let object = step.access.object.filter(|_| is_nowhere);
+            (block, step.access.op, step.access.site, object)
+        });
+        let mut parts: Vec<Part> = parts.collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let key = (found.analysis == AnalysisKind::Reduction, parts);
+        match known.get(&key) {
+            Some(&at) => told[at].count = told[at].count.max(found.count),
+            None => {
+                known.insert(key, told.len());
+                told.push(found);
+            }
+        }
+    }
+    told
 }

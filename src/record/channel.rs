@@ -1,9 +1,11 @@
 //! What the mirrors of channels share: a message in its envelope, and the channel's state.
 //!
-//! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send updates and a receive that finds nothing reads. Both
-//! happen without a gap: a message becomes visible while its sender has the channel's clock, and whoever finds nothing makes sure that no
-//! message has come since it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
-//! sender that has a place in the channel, but not yet put its message there.
+//! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send and a receive update and a vain try of either reads. A
+//! message becomes visible while its sender has the channel's clock, and whoever finds nothing makes sure that nothing has come or gone since
+//! it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
+//! sender that has a place in the channel, but not yet put its message there. So a receive updates the channel right after it.
+//!
+//! A vain try is a pause, and outside of blocks it is nothing.
 
 use std::ops::Deref;
 use std::panic::Location;
@@ -14,7 +16,7 @@ use crossbeam_channel::{SendTimeoutError, TrySendError};
 
 use super::clock::{Clock, Moment};
 use super::code::TypeName;
-use super::{Attempt, Object, Pen, What, pen, untracked};
+use super::{Effect, Object, Pen, What, pen, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -53,6 +55,23 @@ impl Receipt {
 }
 
 impl<T> Envelope<T> {
+    /// Records the receipt, which changes what others see of the channel.
+    #[cfg(feature = "crossbeam-channel")]
+    pub(crate) fn open_from(
+        self,
+        channel: &Channel,
+        pen: Option<Pen>,
+        site: &'static Location<'static>,
+    ) -> T {
+        // Of a rendezvous there is nothing to be seen.
+        if let Some(pen) = pen
+            && self.stamp.receipt.is_none()
+        {
+            pen.atomic(channel, site, || ((), What::UpdateChannel));
+        }
+        self.open(pen, site)
+    }
+
     /// Records the receipt.
     pub(crate) fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
         let Self { mut stamp, payload } = self;
@@ -90,6 +109,14 @@ impl<T> Parcel<T> {
             (stamp.number, stamp.receipt) = (number, receipt.clone());
         }
         receipt
+    }
+
+    /// Takes back the number: the channel has refused the message.
+    fn unstamp(&mut self, pen: Pen) {
+        if let Some(Envelope { stamp, .. }) = &mut self.0 {
+            pen.unsend(std::mem::take(&mut stamp.number));
+            stamp.receipt = None;
+        }
     }
 
     /// What goes into the real channel.
@@ -155,7 +182,7 @@ impl Deref for Channel {
 }
 
 // A message's send is recorded after the update: outside of a block each is a transaction of its own, and whoever found nothing before the update comes before the
-// message's receipt as well. Whether or not the channel takes the message, so that its loss has a send.
+// message's receipt as well.
 //
 // The real operations run untracked: they may allocate, and what an allocator does in the middle of an operation has no room in its record.
 
@@ -165,17 +192,18 @@ impl Channel {
         Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
     }
 
-    /// Puts a message into the channel and updates its state, as one. `send` must not wait.
+    /// Puts a message into the channel and updates its state, as one; where the channel refuses it, that counts as `refused`. `send` must not wait.
     fn put<T, E>(
         &self,
         pen: Pen,
         site: &'static Location<'static>,
         parcel: &mut Parcel<T>,
+        refused: Effect,
         send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         pen.attempt(self, site, || match untracked(|| send(parcel)) {
-            Ok(()) => (Ok(()), Attempt::Did(What::UpdateSend)),
-            Err(error) => (Err(error), Attempt::Nothing),
+            Ok(()) => (Ok(()), Effect::Did(What::UpdateChannel)),
+            Err(error) => (Err(error), refused),
         })
     }
 
@@ -190,9 +218,16 @@ impl Channel {
     ) -> Result<(), E> {
         let number = pen.message();
         let receipt = parcel.stamp(number, place);
-        let sent = self.put(pen, site, parcel, send);
+        let refused = match pen.in_block() {
+            true => Effect::Did(What::Read),
+            false => Effect::Nothing,
+        };
+        if let Err(error) = self.put(pen, site, parcel, refused, send) {
+            parcel.unstamp(pen);
+            pen.pause(site);
+            return Err(error);
+        }
         pen.send(number, site);
-        sent?;
         if let Some(receipt) = receipt {
             pen.split(site);
             receipt.take(pen, site);
@@ -212,9 +247,13 @@ impl Channel {
     ) -> Result<(), SendTimeoutError<()>> {
         let number = pen.message();
         let receipt = parcel.stamp(number, place);
-        let sent = self.put(pen, site, parcel, try_send);
+        let sent = self.put(pen, site, parcel, Effect::Nothing, try_send);
         if let Err(TrySendError::Full(())) = sent {
-            pen.atomic(self, site, || ((), What::UpdateSend));
+            pen.atomic(self, site, || ((), What::UpdateChannel));
+        }
+        if let Err(TrySendError::Disconnected(())) = sent {
+            parcel.unstamp(pen);
+            return Err(SendTimeoutError::Disconnected(()));
         }
         pen.send(number, site);
         match sent {
@@ -223,12 +262,9 @@ impl Channel {
                     pen.split(site);
                 }
             }
-            Err(TrySendError::Full(())) => {
+            Err(_) => {
                 pen.split(site);
                 untracked(|| wait(parcel))?;
-            }
-            Err(TrySendError::Disconnected(())) => {
-                return Err(SendTimeoutError::Disconnected(()));
             }
         }
         if let Some(receipt) = receipt {
@@ -242,31 +278,38 @@ impl Channel {
         self.order.observe(|| ()).1
     }
 
-    /// Records that nothing was found at an earlier moment, unless something was sent since: whether nothing was.
-    pub(crate) fn found_nothing(
+    /// Records that a try was in vain at an earlier moment, unless the channel has changed since: whether it has not.
+    pub(crate) fn tried_in_vain(
         &self,
         pen: Pen,
         site: &'static Location<'static>,
         moment: Moment,
     ) -> bool {
-        pen.read_at(self, site, moment)
+        if !pen.in_block() {
+            return true;
+        }
+        let is_same = pen.read_at(self, site, moment);
+        if is_same {
+            pen.pause(site);
+        }
+        is_same
     }
 
-    /// Takes what there is, or reads that there is nothing.
-    pub(crate) fn take<R, E>(
+    /// Takes something out, or finds room, if there is any. What is done to the channel then is recorded by the caller.
+    pub(crate) fn attempt<R, E>(
         &self,
         pen: Option<Pen>,
         site: &'static Location<'static>,
-        receive: impl Fn() -> Result<R, E>,
+        attempt: impl Fn() -> Result<R, E>,
     ) -> Result<R, E> {
         let Some(pen) = pen else {
-            return receive();
+            return attempt();
         };
         loop {
             let moment = self.moment();
-            let received = untracked(&receive);
-            if received.is_ok() || self.found_nothing(pen, site, moment) {
-                return received;
+            let done = untracked(&attempt);
+            if done.is_ok() || self.tried_in_vain(pen, site, moment) {
+                return done;
             }
         }
     }

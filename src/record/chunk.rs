@@ -192,6 +192,9 @@ pub(crate) enum What {
     Unwind,
     Split,
     Restart,
+    /// The strand pauses inside a block, and may look again at what it has looked at.
+    Pause,
+    Notify,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
     /// A watched variable is written, born or dropped next: `ticket` is the place of that among what happens to all watched variables.
@@ -213,6 +216,8 @@ pub(crate) enum What {
     Name,
     /// The number of the stack of the strand's next record.
     Stack,
+    /// A `try_lock` found the lock taken. Not an access, so it draws no ticket.
+    Busy,
 
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
     GuardRead,
@@ -243,14 +248,20 @@ pub(crate) enum What {
     Read,
     Write,
     ReadWrite,
+    CompareExchange,
+    CompareExchangeFailed,
     UpdateAdd,
-    UpdateSub,
     UpdateAnd,
     UpdateOr,
     UpdateXor,
     UpdateMax,
     UpdateMin,
-    UpdateSend,
+    UpdateChannel,
+    UpdateInit,
+    /// What would have been initialised is.
+    Found,
+    /// A read-modify-write that left the value as it was; what is more is the [`Update`] it would have been.
+    Vain,
     Signal,
     Await,
     /// Properties know the object from here on.
@@ -313,14 +324,18 @@ impl What {
         What::Read,
         What::Write,
         What::ReadWrite,
+        What::CompareExchange,
+        What::CompareExchangeFailed,
         What::UpdateAdd,
-        What::UpdateSub,
         What::UpdateAnd,
         What::UpdateOr,
         What::UpdateXor,
         What::UpdateMax,
         What::UpdateMin,
-        What::UpdateSend,
+        What::UpdateChannel,
+        What::UpdateInit,
+        What::Found,
+        What::Vain,
         What::Signal,
         What::Await,
         What::Born,
@@ -338,6 +353,15 @@ impl What {
                     | What::SectionSharedRead
                     | What::ReadShared
             )
+    }
+
+    /// Whether an access leaves another value behind.
+    #[inline(always)]
+    pub(super) const fn changes(self) -> bool {
+        !matches!(
+            self,
+            What::Read | What::CompareExchangeFailed | What::Found | What::Vain
+        )
     }
 
     /// Whether it has its place among the records of its object by a ticket.

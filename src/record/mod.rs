@@ -35,15 +35,16 @@ use self::clock::{Clock, Moment, Turn};
 pub(crate) use self::done::Done;
 use self::object::{Identity, Number};
 pub(crate) use self::object::{Object, Order};
-pub(crate) use self::once::{OnceCore, publish};
+pub(crate) use self::once::{OnceCore, initialise, publish};
 pub(crate) use self::origin::{Origin, Runner};
 pub(crate) use self::section::{Exclusive, Shared};
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::section::{Gate, Holder};
 pub(crate) use self::strand::Strand;
-use self::strand::{NOBODYS_EPOCH, Nobody, Seen};
+use self::strand::{NOBODYS_EPOCH, Nobody};
 use crate::collect;
 use crate::mark::Block;
+use crate::trace::Update;
 
 /// In place of a strand: this thread records nothing.
 static UNTRACKED: Nobody = Nobody::new();
@@ -100,6 +101,13 @@ pub(crate) fn pen() -> Option<Pen> {
         None
     } else {
         slow_pen()
+    }
+}
+
+/// Records that a `Condvar` is notified here.
+pub(crate) fn notify(site: &'static Location<'static>) {
+    if let Some(pen) = pen() {
+        pen.notify(site);
     }
 }
 
@@ -324,10 +332,15 @@ impl Pen {
     /// The same in the middle of an operation: the strand is busy.
     #[inline(always)]
     fn push_amid(self, what: What, target: u32, ticket: u32, site: u32) {
+        self.push_record(Record::new(what, target, ticket, site));
+    }
+
+    #[inline(always)]
+    fn push_record(self, record: Record) {
         if self.0.state.get().hinders() {
-            self.prepare(what);
+            self.prepare(record.what());
         }
-        self.0.write(Record::new(what, target, ticket, site));
+        self.0.write(record);
     }
 
     /// Writes the strand's last record. It stays busy for good: once that is published, it may be gone.
@@ -511,7 +524,7 @@ impl Pen {
     ) -> R {
         self.attempt(object, site, || {
             let (result, what) = operate();
-            (result, Attempt::Did(what))
+            (result, Effect::Did(what))
         })
     }
 
@@ -521,7 +534,7 @@ impl Pen {
         self,
         object: &Object<Clock>,
         site: &'static Location<'static>,
-        operate: impl FnOnce() -> (R, Attempt),
+        operate: impl FnOnce() -> (R, Effect),
     ) -> R {
         self.take_turn(object, site, None::<fn() -> i128>, operate)
     }
@@ -538,7 +551,7 @@ impl Pen {
         object: &Object<Clock>,
         site: &'static Location<'static>,
         value: impl FnOnce() -> i128,
-        operate: impl FnOnce() -> (R, Attempt),
+        operate: impl FnOnce() -> (R, Effect),
     ) -> R {
         self.take_turn(object, site, Some(value), operate)
     }
@@ -550,28 +563,21 @@ impl Pen {
         object: &Object<Clock>,
         site: &'static Location<'static>,
         value: Option<impl FnOnce() -> i128>,
-        operate: impl FnOnce() -> (R, Attempt),
+        operate: impl FnOnce() -> (R, Effect),
     ) -> R {
         let id = self.identify_atomic(object);
         let _busy = self.0.busy();
         let Some(turn) = self.enter(object) else {
             return operate().0;
         };
-        let (result, attempt) = operate();
-        let what = match attempt {
-            Attempt::Did(what) => what,
-            Attempt::Failed => {
-                // Before the read: it belongs to the next try.
-                self.boundary_amid(What::Restart, 0);
-                What::Read
-            }
-            Attempt::Nothing => return result,
-        };
-        match value {
-            Some(value) if what != What::Read && turn.is_watched() => {
+        let (result, effect) = operate();
+        match (effect, value) {
+            (Effect::Nothing, _) => {}
+            (Effect::Did(what), Some(value)) if what.changes() && turn.is_watched() => {
                 self.settle_named(id, turn, what, code::site(site), value());
             }
-            _ => self.settle(id, turn, what, site),
+            (Effect::Did(what), _) => self.settle(id, turn, what, site),
+            (Effect::Vain(kind), _) => self.settle_vain(id, turn, kind, site),
         }
         result
     }
@@ -608,9 +614,9 @@ impl Pen {
 
     /// The program touches an atomic: where that is wanted, it counts as if for the first time in its block.
     #[inline(always)]
-    pub(crate) fn see_anew(self, object: &Object<Clock>) {
+    pub(crate) fn see_anew(self) {
         if self.0.thorough.get() && self.in_block() {
-            self.0.seen(object.id.number()).set(None);
+            self.0.seen.set(None);
         }
     }
 
@@ -623,28 +629,42 @@ impl Pen {
         what: What,
         site: &'static Location<'static>,
     ) {
-        let slot = self.0.seen(id.number());
-        let epoch = self.epoch();
-        if let Some(seen) = slot.get()
-            && (seen.object, seen.epoch, seen.moment) == (id, epoch, turn.moment())
+        if let Some(seen) = self.0.last_seen(id)
+            && seen.moment == turn.moment()
             && covers(seen.what, what)
         {
-            if what == What::UpdateSend {
+            if what == What::UpdateChannel {
                 // Whoever has just found nothing must hear of it.
                 let moment = turn.change();
-                slot.set(Some(Seen { moment, ..seen }));
+                self.0.has_seen(id, what, moment);
             }
             return;
         }
-        let (ticket, moment) = turn.draw(what != What::Read);
+        let (ticket, moment) = turn.draw(what.changes());
         drop(turn);
         self.push_amid(what, id.number(), ticket, code::site(site));
-        slot.set(Some(Seen {
-            object: id,
-            what,
-            moment,
-            epoch: self.epoch(),
-        }));
+        if what == What::CompareExchangeFailed {
+            // What is looked at next may be looked at again.
+            self.0.new_epoch();
+        } else {
+            self.0.has_seen(id, what, moment);
+        }
+    }
+
+    /// Records a read-modify-write that left the value as it was.
+    #[cold]
+    #[inline(never)]
+    fn settle_vain(
+        self,
+        id: Identity,
+        mut turn: Turn<'_>,
+        kind: Update,
+        site: &'static Location<'static>,
+    ) {
+        let (ticket, _) = turn.draw(false);
+        drop(turn);
+        let record = Record::new(What::Vain, id.number(), ticket, code::site(site));
+        self.push_record(record.with(kind as u32));
     }
 
     /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
@@ -666,7 +686,7 @@ impl Pen {
         same
     }
 
-    /// Reads an atomic; records it unless this strand has read or written this version in this transaction.
+    /// Reads an atomic; records it unless this strand has just read or written this version.
     #[inline]
     pub(crate) fn load<R>(
         self,
@@ -674,17 +694,29 @@ impl Pen {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
+        self.look(What::Read, object, site, read)
+    }
+
+    /// The same, for what counts as `what`, which changes nothing.
+    #[inline]
+    pub(crate) fn look<R>(
+        self,
+        what: What,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        debug_assert!(!what.changes());
         let id = self.identify_atomic(object);
-        if let Some(seen) = self.0.seen(id.number()).get()
-            && (seen.object, seen.epoch) == (id, self.epoch())
-            && covers(seen.what, What::Read)
+        if let Some(seen) = self.0.last_seen(id)
+            && covers(seen.what, what)
         {
             let (value, moment) = object.order.observe(&read);
             if moment.version() == seen.moment.version() {
                 return value;
             }
         }
-        self.atomic(object, site, || (read(), What::Read))
+        self.atomic(object, site, || (read(), what))
     }
 
     /// Runs an operation on a watched variable and records it, a change with the value that it left behind.
@@ -692,18 +724,22 @@ impl Pen {
         self,
         object: &Object<Clock>,
         site: &'static Location<'static>,
-        operate: impl FnOnce() -> (R, What, i128),
+        operate: impl FnOnce() -> (R, Effect, i128),
     ) -> R {
         let id = self.identify_atomic(object);
         let _busy = self.0.busy();
         let turn = self.enter(object);
-        let (result, what, value) = operate();
+        let (result, effect, value) = operate();
         let Some(turn) = turn else {
             return result;
         };
-        match what {
-            What::Read => self.settle(id, turn, what, site),
-            _ => self.settle_watched(id, turn, what, code::site(site), value),
+        match effect {
+            Effect::Nothing => {}
+            Effect::Did(what) if what.changes() => {
+                self.settle_watched(id, turn, what, code::site(site), value);
+            }
+            Effect::Did(what) => self.settle(id, turn, what, site),
+            Effect::Vain(kind) => self.settle_vain(id, turn, kind, site),
         }
         result
     }
@@ -734,12 +770,7 @@ impl Pen {
         }
         self.push_amid(what, id.number(), ticket, site);
         self.push_amid(What::Written, 0, 0, 0);
-        self.0.seen(id.number()).set(Some(Seen {
-            object: id,
-            what,
-            moment,
-            epoch: self.epoch(),
-        }));
+        self.0.has_seen(id, what, moment);
     }
 
     // Transactions.
@@ -803,13 +834,21 @@ impl Pen {
         self.boundary(What::Restart, 0);
     }
 
-    fn boundary(self, what: What, site: u32) {
-        let _busy = self.0.busy();
-        self.boundary_amid(what, site);
+    /// The strand pauses, and may then look again at what it has looked at.
+    pub(crate) fn pause(self, site: &'static Location<'static>) {
+        self.boundary(What::Pause, code::site(site));
     }
 
-    /// The same in the middle of an operation: the strand is busy.
-    fn boundary_amid(self, what: What, site: u32) {
+    /// A `Condvar` is notified here.
+    pub(crate) fn notify(self, site: &'static Location<'static>) {
+        let state = self.0.state.get();
+        if !state.in_block() || !state.is_at_begin() {
+            self.push(What::Notify, 0, 0, code::site(site));
+        }
+    }
+
+    fn boundary(self, what: What, site: u32) {
+        let _busy = self.0.busy();
         let state = self.0.state.get();
         if state.in_block() && !state.is_at_begin() {
             self.push_amid(what, 0, 0, site);
@@ -888,6 +927,12 @@ impl Pen {
         self.0.ids.draw()
     }
 
+    /// Takes back the number of a message that was not sent.
+    pub(crate) fn unsend(self, message: u32) {
+        let _busy = self.0.busy();
+        self.0.ids.put_back(message);
+    }
+
     /// A message was sent. It may have been received already: what counts as its sending is the last record before this one.
     pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
         self.push(What::Send, message, 0, code::site(site));
@@ -935,6 +980,19 @@ impl Pen {
     }
 }
 
+/// A `try_lock` has found the lock taken, which is a pause.
+#[cold]
+#[inline(never)]
+pub(crate) fn found_locked(pen: Option<Pen>, object: &Object, site: &'static Location<'static>) {
+    if let Some(pen) = pen
+        && pen.in_block()
+    {
+        let id = pen.identify(object);
+        pen.push(What::Busy, id, 0, code::site(site));
+        pen.pause(site);
+    }
+}
+
 /// What somebody waits for does not come. Checking ends, without a verdict, and the program goes on.
 #[cold]
 #[inline(never)]
@@ -961,20 +1019,21 @@ fn draw_watched() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What became of an operation on an atomic.
+/// What an operation on an atomic did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// It was done.
+pub(crate) enum Effect {
     Did(What),
-    /// It failed, and the value was read: the strand will try again.
-    Failed,
-    /// It did nothing that anybody needs to know.
+    /// A read-modify-write left the value as it was.
+    Vain(Update),
+    /// Nothing that anybody needs to know.
     Nothing,
 }
 
-/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between, redundant.
+/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between, redundant. What may be part of a retry never is.
 fn covers(earlier: What, later: What) -> bool {
-    earlier == later || matches!(earlier, What::Write | What::ReadWrite)
+    use What::{CompareExchange, CompareExchangeFailed, ReadWrite, Write};
+    !matches!(later, CompareExchange | CompareExchangeFailed)
+        && (earlier == later || matches!(earlier, Write | ReadWrite | CompareExchange))
 }
 
 /// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).

@@ -1,5 +1,6 @@
 //! A value that is set once: what `OnceLock` and `OnceCell` carry.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::panic::Location;
 
@@ -63,27 +64,14 @@ impl<T> OnceCore<T> {
         self.get().expect(OPEN)
     }
 
-    /// A write where `f` runs and gives a value, else a read.
+    /// An initialisation where `f` runs and gives a value; else the cell is found initialised.
     #[inline]
     #[track_caller]
     pub(crate) fn get_or_try_init<E>(&self, f: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-        if self.value.get().is_none() {
-            let site = Location::caller();
-            let mut ran = false;
-            self.gate.get_or_try_init(|| {
-                let value = f()?;
-                publish(&self.object, site, || self.value.set(value).is_ok());
-                ran = true;
-                Ok(())
-            })?;
-            if ran && let Some(value) = self.value.get() {
-                return Ok(value);
-            }
-        }
-        Ok(self.get().expect(OPEN))
+        self.fill(What::UpdateInit, What::Found, f)
     }
 
-    /// A write where `f` runs, else a read.
+    /// The same, of what cannot fail.
     #[inline]
     #[track_caller]
     pub(crate) fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
@@ -97,11 +85,38 @@ impl<T> OnceCore<T> {
     #[track_caller]
     pub(crate) fn try_insert(&self, value: T) -> Result<&T, (&T, T)> {
         let mut value = Some(value);
-        let there = self.get_or_init(|| value.take().expect("runs once"));
+        let insert = || Ok::<T, Infallible>(value.take().expect("runs once"));
+        let Ok(there) = self.fill(What::Write, What::Read, insert);
         match value {
             None => Ok(there),
             Some(value) => Err((there, value)),
         }
+    }
+
+    /// Does `set` with the value of `f`, or finds that there is one, which counts as `found`.
+    #[inline]
+    #[track_caller]
+    fn fill<E>(&self, set: What, found: What, f: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        let site = Location::caller();
+        if self.value.get().is_none() {
+            let (result, has_run) = initialise(site, |has_run| {
+                self.gate.get_or_try_init(|| {
+                    has_run.set(true);
+                    let value = f()?;
+                    publish(&self.object, site, set, || self.value.set(value).is_ok());
+                    Ok(())
+                })
+            });
+            result?;
+            if has_run && let Some(value) = self.value.get() {
+                return Ok(value);
+            }
+        }
+        let value = match pen() {
+            Some(pen) => pen.look(found, &self.object, site, || self.value.get()),
+            None => self.value.get(),
+        };
+        Ok(value.expect(OPEN))
     }
 
     // Nothing of these is recorded: the access is exclusive.
@@ -125,15 +140,36 @@ impl<T> OnceCore<T> {
 
 const OPEN: &str = "the gate opens when the value is there";
 
+/// Passes a gate behind which one strand initialises something while others wait. `pass` says whether it was this one that did. Where it was not, the strand
+/// has waited, which splits its block.
+pub(crate) fn initialise<R>(
+    site: &'static Location<'static>,
+    pass: impl FnOnce(&Cell<bool>) -> R,
+) -> (R, bool) {
+    if let Some(pen) = pen() {
+        // What is held back must not wait with us.
+        pen.flush_held();
+    }
+    let has_run = Cell::new(false);
+    let result = pass(&has_run);
+    if !has_run.get()
+        && let Some(pen) = pen()
+    {
+        pen.split(site);
+    }
+    (result, has_run.get())
+}
+
 /// Puts the value of a cell into its place: from here on everybody sees it, and the record says so. In a callback of somebody else's, so this must
 /// not panic. `set` says whether the place was free.
 pub(crate) fn publish(
     object: &Object<Clock>,
     site: &'static Location<'static>,
+    what: What,
     set: impl FnOnce() -> bool,
 ) {
     let was_free = match pen() {
-        Some(pen) => pen.atomic(object, site, || (set(), What::Write)),
+        Some(pen) => pen.atomic(object, site, || (set(), what)),
         None => set(),
     };
     debug_assert!(was_free, "set behind the gate");

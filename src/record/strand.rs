@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use super::chunk::{BEGINS, Chunk, ENDED, FULL, LIMIT, Record, STEP, What};
+use super::clock::Moment;
 use super::object::{Identity, Number, Object};
 use super::origin::Origin;
 use super::pool::{self, Ids};
@@ -117,17 +118,16 @@ impl State {
     }
 }
 
-/// The last recorded access of an atomic.
+/// The access of an atomic that is the strand's last record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    pub(super) object: Identity,
+    object: Identity,
     pub(super) what: What,
-    pub(super) moment: super::clock::Moment,
-    pub(super) epoch: u64,
+    pub(super) moment: Moment,
+    epoch: u64,
+    /// The length after the record.
+    len: u32,
 }
-
-/// How many atomics a strand remembers having touched.
-const SEEN: usize = 64;
 
 /// The limit of a strand that is to look up from its work: no length is below it.
 const ALARM: u32 = 0;
@@ -155,7 +155,7 @@ pub(crate) struct Strand {
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
-    seen: [Cell<Option<Seen>>; SEEN],
+    pub(super) seen: Cell<Option<Seen>>,
 
     // Shared with the collector.
     /// Whether the mirror forked this strand.
@@ -202,7 +202,7 @@ impl Strand {
             thorough: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
-            seen: [const { Cell::new(None) }; SEEN],
+            seen: Cell::new(None),
             forked,
             id,
             first_family: family,
@@ -331,6 +331,7 @@ impl Strand {
         self.chunk().leave_for(chunk);
         self.chunk.set(chunk);
         self.len.set(0);
+        self.seen.set(None);
     }
 
     /// Writes a record, which nothing hinders, and publishes it.
@@ -395,10 +396,26 @@ impl Strand {
         self.hold_back(acquire);
     }
 
-    /// Where the last recorded access of an atomic with this number is remembered, if no other number has taken the place since.
+    /// The last record, if it is an access of this atomic in the present epoch. Only then may the next access of it be left out: the order of looks at
+    /// different things counts where one of them is taken back.
     #[inline(always)]
-    pub(super) fn seen(&self, number: u32) -> &Cell<Option<Seen>> {
-        &self.seen[number as usize % SEEN]
+    pub(super) fn last_seen(&self, object: Identity) -> Option<Seen> {
+        let now = (object, self.epoch.get(), self.len.get());
+        self.seen
+            .get()
+            .filter(|seen| (seen.object, seen.epoch, seen.len) == now)
+    }
+
+    /// The last record is this access of an atomic.
+    #[inline(always)]
+    pub(super) fn has_seen(&self, object: Identity, what: What, moment: Moment) {
+        self.seen.set(Some(Seen {
+            object,
+            what,
+            moment,
+            epoch: self.epoch.get(),
+            len: self.len.get(),
+        }));
     }
 
     /// Whether this object's acquire is the last record, and is held back.

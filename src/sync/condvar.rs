@@ -99,13 +99,17 @@ impl Condvar {
 
     /// As std's.
     #[inline]
+    #[track_caller]
     pub fn notify_one(&self) {
+        record::notify(Location::caller());
         self.inner.notify_one();
     }
 
     /// As std's.
     #[inline]
+    #[track_caller]
     pub fn notify_all(&self) {
+        record::notify(Location::caller());
         self.inner.notify_all();
     }
 }

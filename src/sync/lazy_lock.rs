@@ -5,7 +5,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::PoisonError;
 
 use crate::record::clock::Clock;
-use crate::record::{self, Object, publish};
+use crate::record::{self, Object, What, initialise, publish};
 
 /// [`std::sync::LazyLock`], tracked.
 pub struct LazyLock<T, F = fn() -> T> {
@@ -46,22 +46,28 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
+        let site = Location::caller();
         if this.value.get().is_none() {
-            let site = Location::caller();
-            let mut ran = false;
-            this.gate.call_once_force(|_| {
-                let mut init = this.init.lock().unwrap_or_else(PoisonError::into_inner);
-                let f = init.take().unwrap_or_else(|| panic_poisoned());
-                drop(init);
-                let value = f();
-                publish(&this.object, site, || this.value.set(value).is_ok());
-                ran = true;
+            let ((), has_run) = initialise(site, |has_run| {
+                this.gate.call_once_force(|_| {
+                    has_run.set(true);
+                    let mut init = this.init.lock().unwrap_or_else(PoisonError::into_inner);
+                    let f = init.take().unwrap_or_else(|| panic_poisoned());
+                    drop(init);
+                    let value = f();
+                    let set = || this.value.set(value).is_ok();
+                    publish(&this.object, site, What::UpdateInit, set);
+                });
             });
-            if ran && let Some(value) = this.value.get() {
+            if has_run && let Some(value) = this.value.get() {
                 return value;
             }
         }
-        LazyLock::get(this).expect("the gate opens when the value is there")
+        match record::pen() {
+            Some(pen) => pen.look(What::Found, &this.object, site, || this.value.get()),
+            None => this.value.get(),
+        }
+        .expect("the gate opens when the value is there")
     }
 }
 

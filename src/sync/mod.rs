@@ -51,16 +51,13 @@ mod once;
 #[cfg(feature = "check")]
 mod once_lock;
 #[cfg(feature = "check")]
+#[allow(hidden_glob_reexports, reason = "std's module of the name is unstable")]
 mod poison;
 #[cfg(feature = "check")]
 mod rwlock;
 
-#[cfg(not(feature = "check"))]
-#[allow(deprecated, reason = "std still has `ONCE_INIT`")]
-pub use std::sync::{
-    Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, ONCE_INIT, Once, OnceLock,
-    RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+// Std's own are what is not declared below: everything, or, with `check`, what is not tracked.
+pub use std::sync::*;
 
 #[cfg(feature = "check")]
 #[allow(deprecated, reason = "std still has `ONCE_INIT`")]
@@ -72,9 +69,4 @@ pub use self::{
     once::{ONCE_INIT, Once},
     once_lock::OnceLock,
     rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
-
-// Std's own in either build.
-pub use std::sync::{
-    Arc, LockResult, OnceState, PoisonError, TryLockError, TryLockResult, WaitTimeoutResult, Weak,
 };

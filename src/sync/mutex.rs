@@ -57,10 +57,12 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let pen = record::pen();
         let site = Location::caller();
-        poison::try_map(self.inner.try_lock(), |inner| MutexGuard {
+        let guard = |inner| MutexGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,
-        })
+        };
+        let busy = || record::found_locked(pen, &self.object, site);
+        poison::try_map(self.inner.try_lock(), guard, busy)
     }
 
     /// As std's.

@@ -36,18 +36,12 @@ impl Once {
     where
         F: FnOnce(),
     {
-        let site = Location::caller();
-        let mut ran = false;
-        if !self.done.peek() {
+        self.done.once(Location::caller(), |complete| {
             self.inner.call_once(|| {
                 f();
-                self.done.complete(site);
-                ran = true;
+                complete();
             });
-        }
-        if !ran {
-            self.done.look(site);
-        }
+        });
     }
 
     /// As std's: a write where `f` runs, else a read.
@@ -57,18 +51,12 @@ impl Once {
     where
         F: FnOnce(&OnceState),
     {
-        let site = Location::caller();
-        let mut ran = false;
-        if !self.done.peek() {
+        self.done.once(Location::caller(), |complete| {
             self.inner.call_once_force(|state| {
                 f(state);
-                self.done.complete(site);
-                ran = true;
+                complete();
             });
-        }
-        if !ran {
-            self.done.look(site);
-        }
+        });
     }
 
     /// As std's: a read.

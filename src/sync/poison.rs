@@ -26,16 +26,21 @@ pub(super) fn map<G, H>(result: LockResult<G>, guard: impl FnOnce(G) -> H) -> Lo
     join(guard(inner), is_poisoned)
 }
 
+/// The same of a try; `busy` says that the lock was taken.
 #[inline]
 pub(super) fn try_map<G, H>(
     result: TryLockResult<G>,
     guard: impl FnOnce(G) -> H,
+    busy: impl FnOnce(),
 ) -> TryLockResult<H> {
     match result {
         Ok(inner) => Ok(guard(inner)),
         Err(TryLockError::Poisoned(error)) => Err(TryLockError::Poisoned(PoisonError::new(guard(
             error.into_inner(),
         )))),
-        Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        Err(TryLockError::WouldBlock) => {
+            busy();
+            Err(TryLockError::WouldBlock)
+        }
     }
 }

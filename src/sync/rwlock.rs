@@ -60,10 +60,12 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let pen = record::pen();
         let site = Location::caller();
-        poison::try_map(self.inner.try_read(), |inner| RwLockReadGuard {
+        let guard = |inner| RwLockReadGuard {
             section: Shared::new(pen, &self.object, site),
             inner,
-        })
+        };
+        let busy = || record::found_locked(pen, &self.object, site);
+        poison::try_map(self.inner.try_read(), guard, busy)
     }
 
     /// As std's.
@@ -82,10 +84,12 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let pen = record::pen();
         let site = Location::caller();
-        poison::try_map(self.inner.try_write(), |inner| RwLockWriteGuard {
+        let guard = |inner| RwLockWriteGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,
-        })
+        };
+        let busy = || record::found_locked(pen, &self.object, site);
+        poison::try_map(self.inner.try_write(), guard, busy)
     }
 
     /// As std's.

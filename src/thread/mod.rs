@@ -14,34 +14,26 @@
 //! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like. On Windows
 //! `JoinHandle` has none of the traits by which std's gives away its handle.
 
-#[cfg(not(feature = "check"))]
-#[allow(deprecated, reason = "std has it")]
-pub use std::thread::park_timeout_ms;
-#[cfg(not(feature = "check"))]
-pub use std::thread::{
-    Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, current, park, park_timeout, scope, spawn,
-};
-
 #[cfg(feature = "check")]
 mod handle;
 #[cfg(feature = "check")]
 mod park;
 #[cfg(feature = "check")]
+mod pause;
+#[cfg(feature = "check")]
 mod scoped;
 
-#[cfg(feature = "check")]
-#[allow(deprecated, reason = "std has it")]
-pub use self::park::park_timeout_ms;
 #[cfg(feature = "check")]
 pub use self::{
     handle::{Builder, JoinHandle, spawn},
     park::{Thread, current, park, park_timeout},
+    pause::{sleep, yield_now},
     scoped::{Scope, ScopedJoinHandle, scope},
 };
+#[cfg(feature = "check")]
+#[allow(deprecated, reason = "std has them")]
+pub use self::{park::park_timeout_ms, pause::sleep_ms};
 
-#[allow(deprecated, reason = "std has it")]
-pub use std::thread::sleep_ms;
-pub use std::thread::{
-    AccessError, LocalKey, Result, ThreadId, available_parallelism, panicking, sleep, yield_now,
-};
+// Std's own are what is not declared above.
+pub use std::thread::*;
 pub use std::thread_local;

@@ -77,7 +77,7 @@ pub enum Update {
     Swap,
     /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain `try_recv` see.
     Channel,
-    /// A cell that is set once was initialised, or was found to be by whoever would have done it.
+    /// A cell that is set once was initialised. In vain: it was found to be, by a strand that would have done it.
     Init,
 }
 
@@ -97,6 +97,9 @@ pub enum Op {
     /// A pause inside a block, such as `spin_loop`, `yield_now` or `sleep`: a [`Split`](Op::Split) under the `rust` semantics if
     /// the strand then looks again at what it had looked at before (0).
     Pause,
+    /// A `Condvar` is notified. It orders nothing; it says that others wait for what the strand has changed under the lock that
+    /// it holds or has just released (0).
+    Notify,
     /// (object)
     Read,
     /// (object)

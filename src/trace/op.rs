@@ -81,7 +81,7 @@ macro_rules! operations {
                     $(Op::$op $((Update::$kind))? => &TABLE[$code],)*
                     // No strand does this.
                     Op::Update(Update::Swap) => &TABLE[2],
-                    Op::Vain(Update::Channel | Update::Init) => &TABLE[0],
+                    Op::Vain(Update::Channel) => &TABLE[0],
                 }
             }
         }
@@ -136,7 +136,7 @@ operations! {
     28 Update(Channel): Object(Channel), Update, b"upd.send", "enqueue", "puts a message into % or takes one out";
     29 Exit: Nothing, Note, b"quit", "exit", "exits";
     30 Born: Object(Variable), Note, b"born", "born", "makes % known";
-    31 Update(Init): Object(Variable), Update, b"upd.init", "init", "initialises %, or finds that done";
+    31 Update(Init): Object(Variable), Update, b"upd.init", "init", "initialises %";
     32 CompareExchange: Object(Variable), Write, b"cas", "compare-exchange", "exchanges % (`compare_exchange`)";
     33 CompareExchangeFailed: Object(Variable), Read, b"cas.failed", "compare-exchange-failed", "fails to exchange % (`compare_exchange`)";
     34 Pause: Nothing, Note, b"pause", "pause", "pauses";
@@ -148,6 +148,8 @@ operations! {
     40 Vain(Max): Object(Variable), Read, b"vain.max", "vain-max", "updates % in vain (`fetch_max`)";
     41 Vain(Min): Object(Variable), Read, b"vain.min", "vain-min", "updates % in vain (`fetch_min`)";
     42 Vain(Swap): Object(Variable), Read, b"vain.swap", "vain-swap", "updates % in vain (`swap`)";
+    43 Vain(Init): Object(Variable), Read, b"vain.init", "vain-init", "finds % initialised";
+    44 Notify: Nothing, Note, b"notify", "notify", "notifies those who wait";
 }
 
 const _: () = {

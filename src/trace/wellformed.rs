@@ -325,6 +325,7 @@ impl WellFormed {
             | Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Signal
             | Op::Await
             | Op::Value

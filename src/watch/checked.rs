@@ -9,21 +9,28 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::Did;
 use crate::record::clock::Clock;
 use crate::record::value::{Recorded, refuse};
-use crate::record::{self, Object, Pen, What, names};
+use crate::record::{self, Effect, Object, Pen, What, names};
+use crate::trace::Update;
 
 impl Did {
-    fn what(self) -> What {
-        match self {
-            Did::Read => What::Read,
-            Did::Write => What::Write,
-            Did::ReadWrite => What::ReadWrite,
-            Did::Add => What::UpdateAdd,
-            Did::Sub => What::UpdateSub,
-            Did::And => What::UpdateAnd,
-            Did::Or => What::UpdateOr,
-            Did::Xor => What::UpdateXor,
-            Did::Max => What::UpdateMax,
-            Did::Min => What::UpdateMin,
+    /// What it counts as; a read-modify-write may have left the value as it was.
+    fn effect(self, changed: bool) -> Effect {
+        let (what, kind) = match self {
+            Did::Write => return Effect::Did(What::Write),
+            Did::CompareExchange => return Effect::Did(What::CompareExchange),
+            Did::CompareExchangeFailed => return Effect::Did(What::CompareExchangeFailed),
+            Did::Swap => (What::ReadWrite, Update::Swap),
+            Did::Add => (What::UpdateAdd, Update::Add),
+            Did::And => (What::UpdateAnd, Update::And),
+            Did::Or => (What::UpdateOr, Update::Or),
+            Did::Xor => (What::UpdateXor, Update::Xor),
+            Did::Max => (What::UpdateMax, Update::Max),
+            Did::Min => (What::UpdateMin, Update::Min),
+        };
+        if changed {
+            Effect::Did(what)
+        } else {
+            Effect::Vain(kind)
         }
     }
 }
@@ -71,11 +78,10 @@ impl Track {
         };
         let mut value = 0;
         let result = pen.watched(&self.object, Location::caller(), || {
+            let before = atomic.recorded();
             let (result, did) = operate(atomic);
-            if did != Did::Read {
-                value = atomic.recorded();
-            }
-            (result, did.what(), value)
+            value = atomic.recorded();
+            (result, did.effect(value != before), value)
         });
         self.admit(value);
         result

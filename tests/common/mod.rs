@@ -81,6 +81,8 @@ pub(crate) struct Mix {
     pub(crate) extended: bool,
     /// What only the recorder writes: waits, retries, exchanges and vain operations, at a few sites.
     pub(crate) recorded: bool,
+    /// A lock may be given back by another strand than the one that took it.
+    pub(crate) guards_move: bool,
 }
 
 /// A well-formed trace: whatever the seed gives, with everything impossible left out.
@@ -165,7 +167,7 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
             ball -= weight;
         }
     }
-    let mut events = well_formed(&events);
+    let mut events = well_formed(&events, mix.guards_move);
     events.truncate(mix.events);
     events
 }
@@ -175,11 +177,10 @@ struct StrandState {
     alive: bool,
     exited: bool,
     depth: u32,
-    held: u32,
 }
 
 /// The events that are possible after those before them; inner blocks and inner acquires left out.
-pub(crate) fn well_formed(events: &[Event]) -> Vec<Event> {
+pub(crate) fn well_formed(events: &[Event], guards_move: bool) -> Vec<Event> {
     let mut strands = vec![StrandState::default(); STRANDS as usize + 1];
     for root in &mut strands[..ROOTS as usize] {
         root.alive = true;
@@ -195,6 +196,12 @@ pub(crate) fn well_formed(events: &[Event]) -> Vec<Event> {
         }
         let mut keep = true;
         let me = Some(event.strand);
+        // A guard that moves may outlive its strand.
+        let is_free = |strand: usize| {
+            let it = StrandId(strand as u32);
+            (guards_move || !exclusive.contains(&Some(it)))
+                && !shared.iter().any(|holders| holders.contains(&it))
+        };
         match event.op {
             Op::Begin => {
                 strands[at].depth += 1;
@@ -208,28 +215,25 @@ pub(crate) fn well_formed(events: &[Event]) -> Vec<Event> {
                 keep = exclusive[target].is_none() && shared[target].is_empty();
                 if keep {
                     exclusive[target] = me;
-                    strands[at].held += 1;
                 }
             }
             Op::Release => {
-                keep = exclusive[target] == me;
+                let holder = exclusive[target];
+                keep = holder == me || guards_move && holder.is_some();
                 if keep {
                     exclusive[target] = None;
-                    strands[at].held -= 1;
                 }
             }
             Op::AcquireShared => {
                 keep = exclusive[target].is_none() && !shared[target].contains(&event.strand);
                 if keep {
                     shared[target].push(event.strand);
-                    strands[at].held += 1;
                 }
             }
             Op::ReleaseShared => {
                 keep = shared[target].contains(&event.strand);
                 if keep {
                     shared[target].retain(|&holder| holder != event.strand);
-                    strands[at].held -= 1;
                 }
             }
             Op::Upgrade => {
@@ -257,14 +261,14 @@ pub(crate) fn well_formed(events: &[Event]) -> Vec<Event> {
             }
             Op::Join => {
                 let child = &mut strands[target];
-                let over = child.exited || child.alive && child.depth == 0 && child.held == 0;
+                let over = child.exited || child.alive && child.depth == 0 && is_free(target);
                 keep = target != at && over;
                 if keep {
                     *child = StrandState::default();
                 }
             }
             Op::Exit => {
-                keep = strands[at].held == 0;
+                keep = is_free(at);
                 if keep {
                     strands[at] = StrandState {
                         exited: true,
@@ -403,6 +407,7 @@ impl Oracle {
             (a, b) if access(a) && access(b) => true,
             (Op::Release | Op::Downgrade, Op::Acquire | Op::AcquireShared | Op::Upgrade) => true,
             (Op::ReleaseShared, Op::Acquire | Op::Upgrade) => true,
+            (Op::Acquire | Op::Upgrade, Op::Release | Op::Downgrade) => true,
             (Op::Signal, Op::Await) | (Op::Send, Op::Recv) => true,
             _ => false,
         }
@@ -507,6 +512,7 @@ pub(crate) fn check(holds: bool, message: impl FnOnce() -> String) -> Result<(),
 /// Leaves out events while the property stays broken, and says what is left.
 pub(crate) fn shrink(
     mut events: Vec<Event>,
+    guards_move: bool,
     broken: impl Fn(&[Event]) -> Option<String>,
 ) -> String {
     let mut size = events.len() / 2;
@@ -515,7 +521,7 @@ pub(crate) fn shrink(
         while at < events.len() {
             let mut fewer = events.clone();
             fewer.drain(at..(at + size).min(events.len()));
-            let fewer = well_formed(&fewer);
+            let fewer = well_formed(&fewer, guards_move);
             if fewer.len() < events.len() && broken(&fewer).is_some() {
                 events = fewer;
             } else {
@@ -527,9 +533,13 @@ pub(crate) fn shrink(
     let mut text = broken(&events).unwrap_or_default();
     for (i, event) in events.iter().enumerate() {
         let Event {
-            strand, op, target, ..
+            strand,
+            op,
+            target,
+            site,
         } = event;
-        write!(text, "\n{:4}: T{} {op:?}({target})", i + 1, strand.0).expect("a string takes all");
+        let (n, strand, site) = (i + 1, strand.0, site.0);
+        write!(text, "\n{n:4}: T{strand} {op:?}({target}) at {site}").expect("a string takes all");
     }
     text
 }
@@ -540,13 +550,26 @@ pub(crate) fn for_random_traces(
     mix: Mix,
     holds: impl Fn(&[Event]) -> Result<(), String>,
 ) {
+    for_traces(
+        seeds,
+        |seed| random_trace(seed, mix),
+        mix.guards_move,
+        holds,
+    );
+}
+
+/// The same, on the traces that `make` gives.
+pub(crate) fn for_traces(
+    seeds: std::ops::Range<u64>,
+    make: impl Fn(u64) -> Vec<Event>,
+    guards_move: bool,
+    holds: impl Fn(&[Event]) -> Result<(), String>,
+) {
     for seed in seeds {
-        let events = random_trace(seed, mix);
+        let events = make(seed);
         if holds(&events).is_err() {
-            panic!(
-                "seed {seed}: {}",
-                shrink(events, |events| holds(events).err())
-            );
+            let told = shrink(events, guards_move, |events| holds(events).err());
+            panic!("seed {seed}: {told}");
         }
     }
 }

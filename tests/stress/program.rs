@@ -142,6 +142,13 @@ pub(crate) fn run(shape: Shape) {
     }
 }
 
+/// The value of a cell; formatting is no access.
+fn peek(cell: &OnceLock<u64>) -> u64 {
+    let text = format!("{cell:?}");
+    let digits = text.trim_matches(|c: char| !c.is_ascii_digit());
+    digits.parse().expect("a cell that is set")
+}
+
 impl<'a> Worker<'a> {
     fn new(world: &'a Arc<World>, shape: Shape, log: Log, forks: u32) -> Self {
         let random = Random::new(shape.seed ^ u64::from(log.strand) << 32);
@@ -399,7 +406,10 @@ impl<'a> Worker<'a> {
             }
             _ => {
                 let value = self.value();
-                let before = it.update(AcqRel, Acquire, |_| value);
+                let before = it.update(AcqRel, Acquire, |seen| {
+                    self.log.push(Step::Read, number, seen);
+                    value
+                });
                 self.changed(number, before, value);
             }
         }
@@ -466,7 +476,7 @@ impl<'a> Worker<'a> {
                 match it.set(value) {
                     Ok(()) => self.log.push(Step::Write, *number, value),
                     // A read, of a value that `set` does not tell: it stays what it is.
-                    Err(_) => self.log.push(Step::Read, *number, *it.get().unwrap()),
+                    Err(_) => self.log.push(Step::Read, *number, peek(it)),
                 }
             }
         }

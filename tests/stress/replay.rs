@@ -51,6 +51,7 @@ impl Replay {
             | Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
             | Op::Value
             | Op::Born => {}
@@ -70,8 +71,8 @@ impl Replay {
             Op::ReleaseShared => self.lock(event, Step::ReleaseShared)?,
             Op::Downgrade => self.lock(event, Step::Downgrade)?,
             Op::Upgrade => return Err("nobody upgrades".to_owned()),
-            Op::Read | Op::CompareExchangeFailed => self.read(event)?,
-            Op::Write => self.write(event)?,
+            Op::Read | Op::CompareExchangeFailed | Op::Vain(Update::Init) => self.read(event)?,
+            Op::Write | Op::Update(Update::Init) => self.write(event)?,
             Op::ReadWrite | Op::CompareExchange | Op::Vain(_) => {
                 self.read(event)?;
                 self.write(event)?;

@@ -2,8 +2,8 @@
 
 use crate::trace::{Op, SiteId, Update};
 
-const TAG_BITS: u32 = 6;
-const INDEX_BITS: u32 = 34;
+const TAG_BITS: u32 = 7;
+const INDEX_BITS: u32 = 33;
 const TAG: u64 = (1 << TAG_BITS) - 1;
 const UNARY: u64 = 1 << (TAG_BITS - 1);
 
@@ -69,6 +69,15 @@ pub(super) enum Tag {
     Min,
     Channel,
     Init,
+    VainAdd,
+    VainAnd,
+    VainOr,
+    VainXor,
+    VainMax,
+    VainMin,
+    VainSwap,
+    VainChannel,
+    VainInit,
     Acquire,
     Release,
     AcquireShared,
@@ -83,7 +92,7 @@ pub(super) enum Tag {
     Recv,
 }
 
-const TAGS: [Tag; 27] = [
+const TAGS: [Tag; 36] = [
     Tag::Empty,
     Tag::List,
     Tag::Forked,
@@ -99,6 +108,15 @@ const TAGS: [Tag; 27] = [
     Tag::Min,
     Tag::Channel,
     Tag::Init,
+    Tag::VainAdd,
+    Tag::VainAnd,
+    Tag::VainOr,
+    Tag::VainXor,
+    Tag::VainMax,
+    Tag::VainMin,
+    Tag::VainSwap,
+    Tag::VainChannel,
+    Tag::VainInit,
     Tag::Acquire,
     Tag::Release,
     Tag::AcquireShared,
@@ -139,6 +157,21 @@ impl Tag {
         }
     }
 
+    #[inline]
+    pub(super) fn of_vain(kind: Update) -> Tag {
+        match kind {
+            Update::Add => Tag::VainAdd,
+            Update::And => Tag::VainAnd,
+            Update::Or => Tag::VainOr,
+            Update::Xor => Tag::VainXor,
+            Update::Max => Tag::VainMax,
+            Update::Min => Tag::VainMin,
+            Update::Swap => Tag::VainSwap,
+            Update::Channel => Tag::VainChannel,
+            Update::Init => Tag::VainInit,
+        }
+    }
+
     /// The operation; [`Tag::Forked`] and [`Tag::Joined`] stand for the event that ordered.
     pub(super) fn op(self) -> Op {
         match self {
@@ -154,6 +187,15 @@ impl Tag {
             Tag::Min => Op::Update(Update::Min),
             Tag::Channel => Op::Update(Update::Channel),
             Tag::Init => Op::Update(Update::Init),
+            Tag::VainAdd => Op::Vain(Update::Add),
+            Tag::VainAnd => Op::Vain(Update::And),
+            Tag::VainOr => Op::Vain(Update::Or),
+            Tag::VainXor => Op::Vain(Update::Xor),
+            Tag::VainMax => Op::Vain(Update::Max),
+            Tag::VainMin => Op::Vain(Update::Min),
+            Tag::VainSwap => Op::Vain(Update::Swap),
+            Tag::VainChannel => Op::Vain(Update::Channel),
+            Tag::VainInit => Op::Vain(Update::Init),
             Tag::Acquire => Op::Acquire,
             Tag::Release => Op::Release,
             Tag::AcquireShared => Op::AcquireShared,
@@ -175,10 +217,19 @@ impl Tag {
         matches!(self, Tag::Write | Tag::ReadWrite)
     }
 
-    /// Two accesses of a variable of these kinds can be exchanged.
+    /// Two accesses of a variable of these kinds can be exchanged; neither of them is in vain.
     #[inline]
     pub(super) fn commutes(self, other: Tag) -> bool {
         self == other && !self.excludes()
+    }
+
+    /// An access of this kind, or none, can be exchanged with a vain update.
+    pub(super) fn commutes_with_vain(self, vain: Tag) -> bool {
+        match (self, vain.op()) {
+            (Tag::Empty | Tag::Read, _) => true,
+            (_, Op::Vain(kind)) => !self.excludes() && self == Tag::of_update(kind),
+            _ => false,
+        }
     }
 }
 

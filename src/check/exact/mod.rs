@@ -47,8 +47,17 @@
 //! reached one of them would reach `m` by the edge between them. So nothing is lost even where a group loses all of
 //! its members.
 //!
-//! A lock keeps its last exclusive release (or downgrade) and the shared releases since; older ones are implied through the acquire that came
-//! between. A signalled object keeps each strand's last signal, a message its send.
+//! *Vain updates* commute with reads, with each other and with updates of their own kind, which do
+//! not commute with reads; so they are in no group. Those since the last write are listed beside,
+//! and a write or an update of another kind gets edges from them. A vain update gets edges from the
+//! last group that it does not commute with. That is the current group or the one before, or, where
+//! these two are reads and updates of the vain one's kind, the *base*: the group before the
+//! variable's last groups of these two sorts.
+//!
+//! A lock keeps its last exclusive acquire, release or downgrade, and the shared releases since;
+//! older ones are implied through the acquire that came between. A release by another strand than
+//! the one that acquired (the guard was moved) comes after the acquire. A signalled object keeps
+//! each strand's last signal, a message its send.
 //!
 //! # Bounds
 //!
@@ -84,8 +93,12 @@ use mark::{Mark, Tag};
 use paged::Paged;
 use reach::{Reachability, Step};
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::vector_clock::NumberHash;
 use super::{Engine, FORESIGHT, Violation};
-use crate::trace::{Event, Op};
+use crate::trace::{Event, Op, Update};
 
 /// A variable: see the module's documentation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,7 +120,7 @@ impl Variable {
     }
 }
 
-/// A lock: the last exclusive release, and the shared ones since.
+/// A lock: the last exclusive acquire or release, and the shared releases since.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lock {
     exclusive: Mark,
@@ -139,6 +152,10 @@ pub struct Exact {
     signals: Paged<Mark>,
     messages: Paged<Mark>,
     lists: Lists,
+    /// By variable: the vain updates since the last write.
+    vain: HashMap<u32, Vec<Mark>, NumberHash>,
+    /// By variable: the base, where it is alive.
+    bases: HashMap<u32, Mark, NumberHash>,
 }
 
 impl Default for Exact {
@@ -157,6 +174,8 @@ impl Exact {
             signals: Paged::new(),
             messages: Paged::new(),
             lists: Lists::default(),
+            vain: HashMap::default(),
+            bases: HashMap::default(),
         }
     }
 
@@ -164,6 +183,9 @@ impl Exact {
     #[inline(always)]
     fn access(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
+        if tag != Tag::Read && !self.vain.is_empty() && self.vain.contains_key(&event.target) {
+            return self.access_after_vain(slot, tag, event, position);
+        }
         let node = self.graph.node(slot);
         let Some(variable) = self.variables.get_mut(event.target) else {
             self.variables.add(event.target);
@@ -197,7 +219,7 @@ impl Exact {
                     };
                     return None;
                 }
-            } else if is_free && !variable.is_pair() {
+            } else if is_free && is_dead && !variable.is_pair() {
                 variable.before = variable.current;
                 variable.current = mark;
                 return None;
@@ -215,6 +237,18 @@ impl Exact {
         event: &Event,
         position: u64,
     ) -> Option<Box<Violation>> {
+        let mut step = Step::new(*event, position, tag);
+        self.access_step(slot, &mut step);
+        step.found
+    }
+
+    fn access_step(&mut self, slot: u32, step: &mut Step) {
+        let Step {
+            event,
+            position,
+            tag,
+            ..
+        } = *step;
         let variable = self.variables.entry(event.target);
         if variable.is_pair() {
             let Variable { current, before } = *variable;
@@ -227,13 +261,12 @@ impl Exact {
                 .lists
                 .has(variable.current, self.graph.node(slot), slot)
         {
-            return None;
+            return;
         }
-        let mut step = Step::new(*event, position, tag);
         if commutes {
             if !variable.before.is_empty() {
                 self.lists
-                    .edges(&mut variable.before, slot, &mut step, &mut self.graph);
+                    .edges(&mut variable.before, slot, step, &mut self.graph);
             }
             let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
             self.lists.trim(&mut variable.current, &self.graph);
@@ -247,27 +280,101 @@ impl Exact {
             }
         } else {
             self.lists
-                .edges(&mut variable.current, slot, &mut step, &mut self.graph);
-            self.lists.discard(variable.before);
-            variable.before = variable.current;
+                .edges(&mut variable.current, slot, step, &mut self.graph);
+            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+            let older = std::mem::replace(&mut variable.before, variable.current);
+            variable.current = mark;
             if tag.excludes() {
-                self.lists.discard(variable.current);
-                variable.before = Mark::EMPTY;
+                self.lists.discard(std::mem::take(&mut variable.before));
             }
-            variable.current = Mark::new(self.graph.node(slot), tag, event.site, position);
+            let last = variable.before.tag();
+            self.keep_base(event.target, tag, last, older);
         }
+    }
+
+    /// A group of `tag` follows one of `last`, and `older` is no more one of the two groups that a variable keeps.
+    fn keep_base(&mut self, object: u32, tag: Tag, last: Tag, older: Mark) {
+        let takes_turns = (tag == Tag::Read) != (last == Tag::Read);
+        let is_between = takes_turns && !last.excludes() && last != Tag::Empty;
+        if is_between && older.tag() == tag {
+            return self.lists.discard(older);
+        }
+        if !self.bases.is_empty()
+            && let Some(base) = self.bases.remove(&object)
+        {
+            self.lists.discard(base);
+        }
+        let is_alive = older.is_list() || older.is_single() && !self.graph.is_dead(older);
+        if is_between && is_alive {
+            self.bases.insert(object, older);
+        } else {
+            self.lists.discard(older);
+        }
+    }
+
+    /// An access that changes a variable of which vain updates are known.
+    #[inline(never)]
+    fn access_after_vain(
+        &mut self,
+        slot: u32,
+        tag: Tag,
+        event: &Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let mut step = Step::new(*event, position, tag);
+        if let Entry::Occupied(mut vain) = self.vain.entry(event.target) {
+            vain.get_mut().retain(|&mark| {
+                if !tag.commutes_with_vain(mark.own_tag()) {
+                    self.graph.edge(mark, slot, &mut step);
+                }
+                !tag.excludes() && !self.graph.is_dead(mark)
+            });
+            if vain.get().is_empty() {
+                vain.remove();
+            }
+        }
+        self.access_step(slot, &mut step);
         step.found
+    }
+
+    /// An update that changed nothing.
+    fn access_in_vain(&mut self, kind: Update, event: &Event, position: u64) -> Step {
+        let slot = self.graph.slot(event, position);
+        let tag = Tag::of_vain(kind);
+        let mut step = Step::new(*event, position, tag);
+        let variable = self.variables.entry(event.target);
+        let is_pair = variable.is_pair();
+        let Variable { current, before } = variable;
+        let mut edges = |group| self.lists.edges(group, slot, &mut step, &mut self.graph);
+        if !current.tag().commutes_with_vain(tag) {
+            edges(current);
+            if is_pair {
+                edges(before);
+            }
+        } else if !before.tag().commutes_with_vain(tag) {
+            edges(before);
+        } else if let Some(base) = self.bases.get_mut(&event.target) {
+            edges(base);
+        }
+        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+        let vain = self.vain.entry(event.target).or_default();
+        vain.retain(|&it| !self.graph.is_dead(it) && (it.slot(), it.own_tag()) != (slot, tag));
+        vain.push(mark);
+        step
     }
 
     /// A strand takes a lock.
     #[inline]
     fn acquire(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
-        let lock = self.locks.get_mut(event.target)?;
-        if self.graph.is_settled(lock.exclusive, slot) && lock.shared.is_empty() {
-            return None;
+        let lock = self.locks.entry(event.target);
+        if !self.graph.is_settled(lock.exclusive, slot) || !lock.shared.is_empty() {
+            return self.acquire_slowly(slot, tag, event, position);
         }
-        self.acquire_slowly(slot, tag, event, position)
+        if tag != Tag::AcquireShared {
+            lock.exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
+        }
+        None
     }
 
     /// A strand takes a lock that others have given back.
@@ -285,27 +392,47 @@ impl Exact {
             self.graph.edge(lock.exclusive, slot, &mut step);
         }
         if tag != Tag::AcquireShared {
-            self.lists
-                .edges(&mut lock.shared, slot, &mut step, &mut self.graph);
+            let Lock { exclusive, shared } = lock;
+            self.lists.edges(shared, slot, &mut step, &mut self.graph);
+            self.lists.discard(std::mem::take(shared));
+            *exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
         }
         step.found
     }
 
     /// A strand gives a lock back, or its right to exclude others.
     #[inline]
-    fn release(&mut self, tag: Tag, event: &Event, position: u64) {
+    fn release(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
         let lock = self.locks.entry(event.target);
-        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
         if tag == Tag::ReleaseShared {
+            let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
             lock.shared = self.lists.join(lock.shared, tag, mark, &self.graph);
-            return;
+            return None;
         }
-        lock.exclusive = mark;
-        if !lock.shared.is_empty() {
-            self.lists.discard(lock.shared);
-            lock.shared = Mark::EMPTY;
+        let acquire = lock.exclusive;
+        lock.exclusive = Mark::new(self.graph.node(slot), tag, event.site, position);
+        if acquire.slot() != slot && !acquire.is_empty() {
+            return self.release_moved(acquire, slot, tag, event, position);
         }
+        None
+    }
+
+    /// A strand gives back a lock that another one took: the guard was moved.
+    #[cold]
+    fn release_moved(
+        &mut self,
+        acquire: Mark,
+        slot: u32,
+        tag: Tag,
+        event: &Event,
+        position: u64,
+    ) -> Option<Box<Violation>> {
+        let mut step = Step::new(*event, position, tag);
+        self.graph.edge(acquire, slot, &mut step);
+        let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
+        self.locks.entry(event.target).exclusive = mark;
+        step.found
     }
 
     /// Forgets the transactions that no object keeps an access of.
@@ -316,11 +443,13 @@ impl Exact {
         let locks = self.locks.all().flat_map(|it| [it.exclusive, it.shared]);
         let others = self.signals.all().chain(self.messages.all());
         let listed = self.lists.lists.iter().flatten();
+        let beside = self.vain.values().flatten().chain(self.bases.values());
         let (mut looked_at, mut named) = (0, Vec::new());
         for mark in variables
             .chain(locks)
             .chain(others.copied())
             .chain(listed.copied())
+            .chain(beside.copied())
         {
             looked_at += 1;
             if mark.is_single() && !mark.is_unary() && !self.graph.is_dead(mark) {
@@ -335,6 +464,14 @@ impl Exact {
         let lock = self.locks.take(object);
         let signals = self.signals.take(object);
         self.messages.take(object);
+        if !self.vain.is_empty() {
+            self.vain.remove(&object);
+        }
+        if !self.bases.is_empty()
+            && let Some(base) = self.bases.remove(&object)
+        {
+            self.lists.discard(base);
+        }
         for mark in [variable.current, variable.before, lock.shared, signals] {
             self.lists.discard(mark);
         }
@@ -362,10 +499,7 @@ impl Exact {
                 None
             }
             Op::Acquire => self.acquire(Tag::Acquire, event, position),
-            Op::Release => {
-                self.release(Tag::Release, event, position);
-                None
-            }
+            Op::Release => self.release(Tag::Release, event, position),
             _ => self.take_rarer(event, position),
         }
     }
@@ -375,10 +509,11 @@ impl Exact {
         match event.op {
             Op::ReadWrite => return self.access(Tag::ReadWrite, event, position),
             Op::Update(kind) => return self.access(Tag::of_update(kind), event, position),
+            Op::Vain(kind) => return self.access_in_vain(kind, event, position).found,
             Op::AcquireShared => return self.acquire(Tag::AcquireShared, event, position),
             Op::Upgrade => return self.acquire(Tag::Upgrade, event, position),
-            Op::ReleaseShared => self.release(Tag::ReleaseShared, event, position),
-            Op::Downgrade => self.release(Tag::Downgrade, event, position),
+            Op::ReleaseShared => return self.release(Tag::ReleaseShared, event, position),
+            Op::Downgrade => return self.release(Tag::Downgrade, event, position),
             Op::Fork => {
                 let slot = self.graph.slot(event, position);
                 self.graph.fork(slot, event, position);
@@ -422,8 +557,8 @@ impl Exact {
             Op::Split
             | Op::Restart
             | Op::Pause
+            | Op::Notify
             | Op::Busy
-            | Op::Vain(_)
             | Op::CompareExchange
             | Op::CompareExchangeFailed
             | Op::Value

@@ -48,11 +48,11 @@ mod serial;
 mod summary;
 #[cfg(test)]
 pub(super) mod tests;
-mod window;
 
 pub use exhaustive::{Kept, Verdict, exhaustive};
 pub use serial::Equivalence;
 
+use super::realise::Realiser;
 use super::{Analysis, Context, Outcome, Prediction, Set, Tier};
 use crate::trace::{Event, ObjectId, Op};
 use search::{Cycles, Findings, one_variable};
@@ -196,6 +196,22 @@ impl Analysis for Blocks {
         }
         if findings.cut_short {
             outcome.notes.push(self.cut_short());
+        }
+        if findings
+            .realiser
+            .as_ref()
+            .is_some_and(Realiser::is_exhausted)
+        {
+            outcome.notes.push(format!(
+                "blocks: no more than {} schedules were looked for: what has none may be possible",
+                self.bounds.schedules
+            ));
+        }
+        if self.kept.strands_that_pass_on() > self.bounds.conflicts {
+            outcome.notes.push(format!(
+                "blocks: cycles of more than {} conflicts were not looked for: may be incomplete",
+                self.bounds.conflicts
+            ));
         }
         outcome.predictions = findings.predictions;
         outcome.predictions.sort_by_key(|found| found.tier);

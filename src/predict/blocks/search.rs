@@ -2,11 +2,10 @@
 
 use super::Bounds;
 use super::summary::{Place, Summaries, Summary, disjoint};
-use super::window::{Point, Realised, realise};
 use crate::check::{Access, Transaction};
+use crate::predict::realise::{Answer, Point, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Hold, Map, Order, Period, Prediction, Set, Step, Tier, conflict, replay,
-    word,
+    AnalysisKind, Context, Hold, Map, Order, Period, Prediction, Set, Step, Tier, conflict, word,
 };
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use std::rc::Rc;
@@ -31,16 +30,14 @@ type Key = Vec<(Option<BlockId>, Op, SiteId, Option<ObjectId>)>;
 
 /// What the searches share: bounds, schedules, and the findings.
 pub(super) struct Findings<'a> {
-    now: &'a Context,
-    /// Schedules are looked for.
-    realises: bool,
+    /// Where schedules are looked for.
+    pub(super) realiser: Option<Realiser<'a>>,
     pub(super) bounds: Bounds,
     /// Comparisons made so far.
     pub(super) compared: u64,
     pub(super) cut_short: bool,
     pub(super) predictions: Vec<Prediction>,
     known: Map<Key, usize>,
-    schedules: u64,
 }
 
 /// A member of a cycle, as a step of the report.
@@ -70,14 +67,12 @@ impl Member {
 impl<'a> Findings<'a> {
     pub(super) fn new(now: &'a Context, realises: bool, bounds: Bounds) -> Findings<'a> {
         Findings {
-            now,
-            realises,
+            realiser: realises.then(|| Realiser::new(now, bounds.schedules, bounds.states)),
             bounds,
             compared: 0,
             cut_short: false,
             predictions: Vec::new(),
             known: Map::default(),
-            schedules: 0,
         }
     }
 
@@ -113,37 +108,15 @@ impl<'a> Findings<'a> {
             notes: Vec::new(),
             count: 1,
         };
-        match self.schedule(hops, ends) {
-            Realised::No => return false,
-            Realised::Unknown => {}
-            Realised::Yes(schedule, order) => {
-                let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
-                prediction.accesses.sort_by_key(place);
-                prediction.schedule = schedule;
-                // What is claimed has been replayed.
-                if replay::violates(&prediction, &self.now.skeleton, &self.now.locks) {
-                    prediction.tier = Tier::Predicted;
-                } else {
-                    prediction.schedule.clear();
-                }
-            }
-        }
-        if prediction.tier == Tier::Potential {
-            let note = "no schedule was looked for, or none found within the bound: locks and order allow it";
-            prediction.notes.push(note.to_string());
+        let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
+        if let Some(realiser) = &mut self.realiser
+            && realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible
+        {
+            return false;
         }
         self.known.insert(key, self.predictions.len());
         self.predictions.push(prediction);
         true
-    }
-
-    fn schedule(&mut self, hops: &[(Member, Member)], ends: &[(StrandId, u64)]) -> Realised {
-        if !self.realises || self.schedules == self.bounds.schedules {
-            return Realised::Unknown;
-        }
-        self.schedules += 1;
-        let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
-        realise(&self.now.skeleton, &pairs, ends, self.bounds.states)
     }
 }
 

@@ -421,6 +421,22 @@ impl Summaries {
         contended
     }
 
+    /// How many strands have a transaction that a cycle can enter at one variable and leave at another.
+    pub(super) fn strands_that_pass_on(&self) -> usize {
+        let mut strands: Set<StrandId> = Set::default();
+        for summary in &self.summaries {
+            let accesses = summary.shape.accesses.iter();
+            let mut variables = accesses
+                .map(|&(_, variable)| variable)
+                .filter(|&variable| self.is_contended(variable));
+            let first = variables.next();
+            if variables.any(|other| Some(other) != first) {
+                strands.insert(summary.strand);
+            }
+        }
+        strands.len()
+    }
+
     fn strand(&mut self, strand: StrandId) -> &mut Strand {
         entry(&mut self.strands, strand)
     }

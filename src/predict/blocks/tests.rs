@@ -96,7 +96,7 @@ fn where_the_skeleton_has_no_room_a_cycle_is_potential() {
     let found = with_room(5);
     assert_eq!(found[0].tier, Tier::Potential);
     assert!(found[0].schedule.is_empty());
-    assert!(found[0].notes[0].contains("no schedule was looked for"));
+    assert!(found[0].notes[0].contains("schedule not checked"));
 }
 
 #[test]

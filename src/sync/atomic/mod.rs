@@ -15,18 +15,7 @@ mod core;
 #[cfg(feature = "check")]
 mod types;
 
-#[cfg(not(feature = "check"))]
-#[allow(
-    deprecated,
-    reason = "std still has the constants and `spin_loop_hint`"
-)]
-pub use std::sync::atomic::{
-    ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, AtomicBool, AtomicI8, AtomicI16,
-    AtomicI32, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, spin_loop_hint,
-};
-
-#[cfg(all(not(feature = "check"), target_has_atomic = "64"))]
-pub use std::sync::atomic::{AtomicI64, AtomicU64};
+pub use std::sync::atomic::*;
 
 #[cfg(feature = "check")]
 #[allow(deprecated, reason = "std still has the constants")]
@@ -35,9 +24,6 @@ pub use self::types::{
     AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
     AtomicUsize,
 };
-
-// Std's own in either build.
-pub use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 /// The old name of [`hint::spin_loop`](crate::hint::spin_loop).
 #[cfg(feature = "check")]

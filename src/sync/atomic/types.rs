@@ -3,7 +3,19 @@ use std::fmt;
 use std::sync::atomic::{self as real, Ordering};
 
 use super::core::Core;
-use crate::record::What;
+use crate::record::{Effect, What};
+use crate::trace::Update;
+
+/// What a read-modify-write did: this, or an update of this kind in vain.
+macro_rules! effect {
+    ($what:ident, $kind:ident, $is_vain:expr) => {
+        if $is_vain {
+            Effect::Vain(Update::$kind)
+        } else {
+            Effect::Did(What::$what)
+        }
+    };
+}
 
 /// What every atomic has: `$Atomic` of a `$Value`, made of std's `$Real`.
 macro_rules! common {
@@ -46,17 +58,20 @@ macro_rules! common {
             #[inline]
             #[track_caller]
             pub fn store(&self, val: $Value, order: Ordering) {
-                self.0.operate(What::Write, |a| a.store(val, order))
+                self.0.write(|a| a.store(val, order))
             }
 
-            /// As std's: a read and a write in one.
+            /// As std's: a read and a write in one; in vain if it leaves the value as it was.
             #[inline]
             #[track_caller]
             pub fn swap(&self, val: $Value, order: Ordering) -> $Value {
-                self.0.operate(What::ReadWrite, |a| a.swap(val, order))
+                self.0.operate(|a| {
+                    let old = a.swap(val, order);
+                    (old, effect!(ReadWrite, Swap, old == val))
+                })
             }
 
-            /// As std's: a read and a write in one; a restart and a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
             #[inline]
             #[track_caller]
             #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
@@ -71,7 +86,7 @@ macro_rules! common {
                 }
             }
 
-            /// As std's: a read and a write in one; a restart and a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(
@@ -84,7 +99,7 @@ macro_rules! common {
                 self.0.exchange(|a| a.compare_exchange(current, new, success, failure))
             }
 
-            /// As std's: a read and a write in one; a restart and a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -168,16 +183,27 @@ macro_rules! common {
     };
 }
 
-/// Operations that read and write in one: `method(argument) -> result: what it counts as`.
+/// Operations that read and write in one: `method(argument) -> result: what it counts as`, and where it does, if it changes nothing.
 macro_rules! operations {
-    ($($method:ident($($val:ident: $Arg:ty)?) -> $Value:ty: $what:ident, $doc:literal;)*) => {$(
+    ($(
+        $method:ident($($val:ident: $Arg:ty)?) -> $Value:ty:
+        $what:ident $(in vain ($kind:ident) if |$old:ident| $is_vain:expr)?, $doc:literal;
+    )*) => {$(
         #[doc = concat!("As std's: ", $doc, ".")]
         #[inline]
         #[track_caller]
         pub fn $method(&self, $($val: $Arg,)? order: Ordering) -> $Value {
-            self.0.operate(What::$what, |a| a.$method($($val,)? order))
+            self.0.operate(|a| {
+                let old = a.$method($($val,)? order);
+                (old, operations!(@ old $what $($kind |$old| $is_vain)?))
+            })
         }
     )*};
+    (@ $value:ident $what:ident) => { Effect::Did(What::$what) };
+    (@ $value:ident $what:ident $kind:ident |$old:ident| $is_vain:expr) => {{
+        let $old = $value;
+        effect!($what, $kind, $is_vain)
+    }};
 }
 
 macro_rules! integer {
@@ -189,14 +215,14 @@ macro_rules! integer {
 
         impl $Atomic {
             operations! {
-                fetch_add(val: $Value) -> $Value: UpdateAdd, "an update";
-                fetch_sub(val: $Value) -> $Value: UpdateSub, "an update";
-                fetch_and(val: $Value) -> $Value: UpdateAnd, "an update";
+                fetch_add(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+                fetch_sub(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+                fetch_and(val: $Value) -> $Value: UpdateAnd in vain (And) if |old| old & val == old, "an update, in vain if it leaves the value as it was";
                 fetch_nand(val: $Value) -> $Value: ReadWrite, "a read and a write in one, for it does not commute with itself";
-                fetch_or(val: $Value) -> $Value: UpdateOr, "an update";
-                fetch_xor(val: $Value) -> $Value: UpdateXor, "an update";
-                fetch_max(val: $Value) -> $Value: UpdateMax, "an update";
-                fetch_min(val: $Value) -> $Value: UpdateMin, "an update";
+                fetch_or(val: $Value) -> $Value: UpdateOr in vain (Or) if |old| old | val == old, "an update, in vain if it leaves the value as it was";
+                fetch_xor(val: $Value) -> $Value: UpdateXor in vain (Xor) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+                fetch_max(val: $Value) -> $Value: UpdateMax in vain (Max) if |old| old >= val, "an update, in vain if it leaves the value as it was";
+                fetch_min(val: $Value) -> $Value: UpdateMin in vain (Min) if |old| old <= val, "an update, in vain if it leaves the value as it was";
             }
         }
 
@@ -230,10 +256,10 @@ common!([] AtomicBool, real::AtomicBool, bool);
 
 impl AtomicBool {
     operations! {
-        fetch_and(val: bool) -> bool: UpdateAnd, "an update";
+        fetch_and(val: bool) -> bool: UpdateAnd in vain (And) if |old| old & val == old, "an update, in vain if it leaves the value as it was";
         fetch_nand(val: bool) -> bool: ReadWrite, "a read and a write in one, for it does not commute with itself";
-        fetch_or(val: bool) -> bool: UpdateOr, "an update";
-        fetch_xor(val: bool) -> bool: UpdateXor, "an update";
+        fetch_or(val: bool) -> bool: UpdateOr in vain (Or) if |old| old | val == old, "an update, in vain if it leaves the value as it was";
+        fetch_xor(val: bool) -> bool: UpdateXor in vain (Xor) if |_old| !val, "an update, in vain if it leaves the value as it was";
         fetch_not() -> bool: ReadWrite, "a read and a write in one";
     }
 }
@@ -253,13 +279,13 @@ common!([<T>] AtomicPtr<T>, real::AtomicPtr<T>, *mut T);
 
 impl<T> AtomicPtr<T> {
     operations! {
-        fetch_ptr_add(val: usize) -> *mut T: UpdateAdd, "an update";
-        fetch_ptr_sub(val: usize) -> *mut T: UpdateSub, "an update";
-        fetch_byte_add(val: usize) -> *mut T: UpdateAdd, "an update";
-        fetch_byte_sub(val: usize) -> *mut T: UpdateSub, "an update";
-        fetch_or(val: usize) -> *mut T: UpdateOr, "an update";
-        fetch_and(val: usize) -> *mut T: UpdateAnd, "an update";
-        fetch_xor(val: usize) -> *mut T: UpdateXor, "an update";
+        fetch_ptr_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+        fetch_ptr_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+        fetch_byte_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+        fetch_byte_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+        fetch_or(val: usize) -> *mut T: UpdateOr in vain (Or) if |old| old.addr() | val == old.addr(), "an update, in vain if it leaves the value as it was";
+        fetch_and(val: usize) -> *mut T: UpdateAnd in vain (And) if |old| old.addr() & val == old.addr(), "an update, in vain if it leaves the value as it was";
+        fetch_xor(val: usize) -> *mut T: UpdateXor in vain (Xor) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
     }
 }
 

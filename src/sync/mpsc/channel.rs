@@ -213,7 +213,7 @@ impl<T> Receiver<T> {
         pen: Option<Pen>,
         site: &'static Location<'static>,
     ) -> Result<Envelope<T>, TryRecvError> {
-        self.channel.take(pen, site, || self.inner.try_recv())
+        self.channel.attempt(pen, site, || self.inner.try_recv())
     }
 
     /// As std's.

@@ -11,15 +11,9 @@
 #[cfg(feature = "check")]
 mod channel;
 
-#[cfg(not(feature = "check"))]
-pub use std::sync::mpsc::{
-    IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
-};
+pub use std::sync::mpsc::*;
 
 #[cfg(feature = "check")]
 pub use self::channel::{
     IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
 };
-
-// Std's own in either build.
-pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};

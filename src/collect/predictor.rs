@@ -1,11 +1,8 @@
 //! Prediction in process: one for each family, from its first event to its end.
 
-use crate::check::{Lowering, Retries};
-use crate::predict::{AnalysisKind, Forecast, Predictor};
-use crate::trace::{
-    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, Semantics,
-    SiteId, SiteInfo, StrandId, StrandInfo,
-};
+use crate::predict::reduction::Rules;
+use crate::predict::{AnalysisKind, Feed, Forecast, Then};
+use crate::trace::{Event, Names, Op, Semantics};
 
 /// Feeds a family's events to the predictor.
 ///
@@ -15,63 +12,18 @@ use crate::trace::{
 /// A family may turn out to be the guest of another, by touching its objects or by being touched. The events that it has had by then are
 /// [kept](Self::waiting), up to a bound, and given to the other's predictor: as the two had nothing in common before, no pair of
 /// conflicting events thereby changes its order.
-pub(super) struct Prophet {
+pub(super) struct FamilyPredictor {
     semantics: Semantics,
     /// The first events, until there are more than [`KEPT`](Self::KEPT).
     waiting: Vec<(Event, u64)>,
-    running: Option<Box<Running>>,
+    running: Option<Box<Feed>>,
     /// Strands forked and not joined.
     unjoined: u64,
     /// Guests that have not ended.
     guests: u64,
 }
 
-struct Running {
-    /// Under `rust`.
-    retries: Option<Retries<u64>>,
-    lowering: Lowering,
-    predictor: Predictor,
-}
-
-impl Running {
-    fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
-        let Running {
-            retries,
-            lowering,
-            predictor,
-        } = self;
-        let mut lower = |event, at| {
-            let then = Then {
-                names,
-                position: at,
-            };
-            let names = if at == position { names } else { &then };
-            lowering.lower(event, &mut |event| predictor.step(event, at, names));
-        };
-        match retries {
-            Some(retries) => retries.take(event, position, &mut lower),
-            None => lower(event, position),
-        }
-    }
-
-    /// There are no more events: what they predict.
-    fn finish(self, names: &dyn Names) -> Forecast {
-        let Running {
-            retries,
-            mut lowering,
-            mut predictor,
-        } = self;
-        if let Some(mut retries) = retries {
-            retries.flush_all(&mut |event, position| {
-                let then = Then { names, position };
-                lowering.lower(event, &mut |event| predictor.step(event, position, &then));
-            });
-        }
-        Forecast::new(&predictor.finish(), names)
-    }
-}
-
-impl Prophet {
+impl FamilyPredictor {
     const KEPT: usize = 4096;
 
     pub(super) fn new(semantics: Semantics) -> Self {
@@ -102,14 +54,10 @@ impl Prophet {
     }
 
     /// Hands over what was kept.
-    fn run(&mut self, names: &dyn Names) -> &mut Running {
+    fn run(&mut self, names: &dyn Names) -> &mut Feed {
         let semantics = self.semantics;
         let running = self.running.get_or_insert_with(|| {
-            Box::new(Running {
-                retries: (semantics == Semantics::Rust).then(Retries::new),
-                lowering: Lowering::new(semantics),
-                predictor: Predictor::new(&AnalysisKind::ALL),
-            })
+            Box::new(Feed::new(semantics, &AnalysisKind::ALL, Rules::default()))
         });
         for (event, position) in self.waiting.drain(..) {
             running.step(event, position, &Then { names, position });
@@ -118,7 +66,11 @@ impl Prophet {
     }
 
     /// Takes over the events of a family that has become a guest, if it can: what was kept by either goes to the other.
-    pub(super) fn absorb(&mut self, mut guest: Prophet, names: &dyn Names) -> Result<(), Prophet> {
+    pub(super) fn absorb(
+        &mut self,
+        mut guest: FamilyPredictor,
+        names: &dyn Names,
+    ) -> Result<(), FamilyPredictor> {
         if self.running.is_some() && guest.running.is_some() {
             return Err(guest);
         }
@@ -154,53 +106,18 @@ impl Prophet {
     }
 
     /// What other schedules of these events would show, if anything.
-    pub(super) fn foretell(mut self, names: &dyn Names) -> Option<Forecast> {
+    pub(super) fn predict(mut self, names: &dyn Names) -> Option<Forecast> {
         self.run(names);
         let forecast = self.running?.finish(names);
-        (!forecast.is_empty()).then_some(forecast)
+        (!forecast.is_empty() || !forecast.notes.is_empty()).then_some(forecast)
     }
 }
 
-impl std::fmt::Debug for Prophet {
+impl std::fmt::Debug for FamilyPredictor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prophet")
+        f.debug_struct("FamilyPredictor")
             .field("waiting", &self.waiting.len())
             .field("is_running", &self.running.is_some())
             .finish_non_exhaustive()
-    }
-}
-
-/// The names as they were at an earlier event.
-struct Then<'a> {
-    names: &'a dyn Names,
-    position: u64,
-}
-
-impl Names for Then<'_> {
-    fn strand(&self, id: StrandId) -> StrandInfo {
-        match self.names.owner_of_strand(id, self.position) {
-            Owner::Former { info, .. } => info,
-            Owner::Present => self.names.strand(id),
-            Owner::Forgotten => StrandInfo::default(),
-        }
-    }
-
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        match self.names.owner_of_object(id, self.position) {
-            Owner::Former { info, .. } => info,
-            Owner::Present | Owner::Forgotten => self.names.object(id),
-        }
-    }
-
-    fn kind(&self, id: ObjectId) -> ObjectKind {
-        self.object(id).kind
-    }
-
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        self.names.site(id)
-    }
-
-    fn block(&self, id: BlockId) -> BlockInfo {
-        self.names.block(id)
     }
 }

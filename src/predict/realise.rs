@@ -1,5 +1,8 @@
 //! Schedules: a way for the strands to run that puts given accesses into a given order.
 //!
+//! This is the one answer to "is it feasible?": [`Realiser::settle`] looks for a schedule of a prediction, replays it and asks whether its reads
+//! can be believed.
+//!
 //! The [`Skeleton`] has what can make a strand wait (locks, messages, forks and the like) and where its transactions begin and end, but no
 //! accesses. From it a schedule is made in two parts. The *base* runs every strand that matters to the last point before
 //! the transactions in question at which it is in no transaction and holds no lock, in the recorded order; leaving out whole
@@ -7,9 +10,160 @@
 //! possible steps only the acquires need a choice, because every other step, once it is possible, takes nothing away from
 //! anybody. So the search sees one state for each combination of acquires, remembers the states that failed, and is
 //! complete for the window unless it hits its bound.
+//!
+//! Where the schedule that is found has a read that sees something else, another is looked for in which every read comes after the
+//! write that it saw.
 
-use crate::predict::{Map, Run, Set, Skeleton, changes_lock, is_access};
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use super::reads::{Belief, Reads, last_accesses};
+use super::{
+    Context, Map, Prediction, Run, Set, Skeleton, Step, Tier, changes_lock, is_access, replay,
+};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+
+/// What became of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// There is a schedule, and it can be believed.
+    Predicted,
+    /// There is a schedule in which a read sees another value than it did, or may do so.
+    Doubtful,
+    /// There is none.
+    Impossible,
+    /// The search was given up.
+    Bound,
+    /// The trace has more lock and order events than the skeleton has room for.
+    Window,
+}
+
+/// Finds the schedules of predictions, within bounds.
+pub(super) struct Realiser<'a> {
+    now: &'a Context,
+    /// So many schedules may yet be looked for.
+    schedules: u64,
+    /// So many interleavings are tried for one.
+    states: usize,
+}
+
+impl<'a> Realiser<'a> {
+    pub(super) fn new(now: &'a Context, schedules: u64, states: usize) -> Realiser<'a> {
+        Realiser {
+            now,
+            schedules,
+            states,
+        }
+    }
+
+    /// Whether there was more to look for than the bound allows.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.schedules == 0
+    }
+
+    /// Looks for a schedule in which the first access of each pair comes before the second and each of these strands comes to the position; enters
+    /// what it finds into the prediction.
+    pub(super) fn settle(
+        &mut self,
+        prediction: &mut Prediction,
+        pairs: &[(Point, Point)],
+        ends: &[(StrandId, u64)],
+    ) -> Answer {
+        let answer = self.answer(prediction, pairs, ends);
+        let (tier, note) = match answer {
+            Answer::Predicted => (Tier::Predicted, None),
+            Answer::Doubtful => (Tier::Hint, None),
+            Answer::Impossible => return answer,
+            Answer::Bound => (Tier::Potential, Some(GIVEN_UP)),
+            Answer::Window => (Tier::Potential, Some(OVERFLOWN)),
+        };
+        // What was not looked at cannot be believed where values count.
+        let is_blind = tier == Tier::Potential && self.now.reads.is_on();
+        prediction.tier = if is_blind { Tier::Hint } else { tier };
+        prediction.notes.extend(note.map(str::to_owned));
+        answer
+    }
+
+    fn answer(
+        &mut self,
+        prediction: &mut Prediction,
+        pairs: &[(Point, Point)],
+        ends: &[(StrandId, u64)],
+    ) -> Answer {
+        let Context {
+            skeleton, reads, ..
+        } = self.now;
+        if skeleton.is_overflown() {
+            return Answer::Window;
+        }
+        let mut doubtful = None;
+        for reads in [None, reads.is_on().then_some(reads)] {
+            if doubtful.is_some() && reads.is_none() {
+                break;
+            }
+            let Some(schedules) = self.schedules.checked_sub(1) else {
+                return doubtful.map_or(Answer::Bound, |_| Answer::Doubtful);
+            };
+            self.schedules = schedules;
+            let last = last_accesses(prediction);
+            let needs = Needs {
+                skeleton,
+                reads,
+                last: &last,
+            };
+            let found = realise(&needs, pairs, ends, self.states);
+            let (schedule, order) = match (found, doubtful) {
+                (Realised::Yes(schedule, order), _) => (schedule, order),
+                (_, Some(_)) => break,
+                (Realised::No, None) => return Answer::Impossible,
+                (Realised::Unknown, None) => return Answer::Bound,
+            };
+            let mut shown = prediction.clone();
+            shown.schedule = schedule;
+            let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
+            shown.accesses.sort_by_key(place);
+            if !replay::violates(&shown, skeleton, &self.now.locks) {
+                return doubtful.map_or(Answer::Bound, |_| Answer::Doubtful);
+            }
+            let belief = self.now.reads.judge(&shown);
+            if belief == Belief::Believable || doubtful.is_none() {
+                *prediction = shown;
+            }
+            match belief {
+                Belief::Believable => return Answer::Predicted,
+                Belief::Doubtful(at) => doubtful = doubtful.or(Some(Some(at))),
+                Belief::Unknown => doubtful = doubtful.or(Some(None)),
+            }
+        }
+        prediction.notes.push(match doubtful.flatten() {
+            Some(at) => format!(
+                "event {at} would see another value than on this run, and its thread may do something else"
+            ),
+            None => "not checked: whether its reads would see the same values".to_owned(),
+        });
+        Answer::Doubtful
+    }
+}
+
+const GIVEN_UP: &str =
+    "no schedule was looked for, or none found within the bound: locks and order allow it";
+const OVERFLOWN: &str = "schedule not checked: window too small";
+
+/// What a strand has to wait for.
+struct Needs<'a> {
+    skeleton: &'a Skeleton,
+    /// Where reads come after the writes that they saw.
+    reads: Option<&'a Reads>,
+    /// By strand: its last access that counts.
+    last: &'a Map<StrandId, u64>,
+}
+
+impl Needs<'_> {
+    /// What a strand's reads between two positions, the later one included, have to come after.
+    fn sources(&self, strand: StrandId, range: (u64, u64), need: impl FnMut(u64, StrandId, u64)) {
+        if let Some(reads) = self.reads {
+            let last = self.last.get(&strand).copied().unwrap_or(u64::MAX);
+            reads.sources(strand, range, last, need);
+        }
+    }
+}
 
 /// An access that a schedule must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +176,7 @@ pub(super) struct Point {
 
 /// What the search for a schedule came to.
 #[derive(Debug)]
-pub(super) enum Realised {
+enum Realised {
     /// A schedule, and the order in which its window has the events.
     Yes(Vec<Run>, Vec<u64>),
     /// There is none in the window.
@@ -33,16 +187,13 @@ pub(super) enum Realised {
 
 /// Looks for a schedule in which the first point of each pair comes before the second, and in which each of these strands comes
 /// to the position.
-pub(super) fn realise(
-    skeleton: &Skeleton,
+fn realise(
+    needs: &Needs<'_>,
     pairs: &[(Point, Point)],
     ends: &[(StrandId, u64)],
     bound: usize,
 ) -> Realised {
-    if skeleton.is_overflown() {
-        return Realised::Unknown;
-    }
-    match Window::new(skeleton, pairs, ends) {
+    match Window::new(needs, pairs, ends) {
         Some(window) => window.search(bound),
         None => Realised::Unknown,
     }
@@ -76,21 +227,26 @@ const LONGEST: usize = 20_000;
 
 impl Window {
     fn new(
-        skeleton: &Skeleton,
+        needs: &Needs<'_>,
         pairs: &[(Point, Point)],
         ends: &[(StrandId, u64)],
     ) -> Option<Window> {
+        let skeleton = needs.skeleton;
         let mut points: Vec<Point> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
         points.sort_unstable_by_key(|point| point.position);
         points.dedup_by_key(|point| point.position);
-        let stop = reach(skeleton, &points, ends);
-        let base = base(skeleton, &points, &stop);
+        let stop = reach(needs, &points, ends);
+        let base = base(needs, &points, &stop);
+        let limits = (0..).map(StrandId).zip(base.iter().zip(&stop));
+        let limits =
+            limits.map(|(strand, (&base, &stop))| skeleton.next_free(strand, stop).max(base));
+        let limits: Vec<u64> = limits.collect();
+        let marks = marks(needs, &base, &limits);
         let mut lanes: Vec<Lane> = Vec::new();
-        let mut limits = Vec::new();
         let mut count = 0;
-        for (strand, (&base, &stop)) in (0..).map(StrandId).zip(base.iter().zip(&stop)) {
-            let limit = skeleton.next_free(strand, stop).max(base);
-            limits.push(limit);
+        for (strand, ((&base, &stop), &limit)) in
+            (0..).map(StrandId).zip(base.iter().zip(&stop).zip(&limits))
+        {
             let own = points
                 .iter()
                 .filter(|point| point.event.strand == strand)
@@ -104,13 +260,23 @@ impl Window {
                 .steps(strand, base, limit)
                 .take(LONGEST + 1)
                 .chain(own)
+                .chain(
+                    marks
+                        .iter()
+                        .copied()
+                        .filter(|(mark, _)| mark.strand == strand),
+                )
                 .map(slot)
                 .collect();
             count += items.len();
             if count > LONGEST {
                 return None;
             }
-            items.sort_by_key(|slot| slot.position);
+            // A mark at a point says nothing new.
+            items.sort_by_key(|slot| (slot.position, slot.event.op == Op::Value));
+            items.dedup_by(|mark, slot| {
+                mark.position == slot.position && mark.event.op == Op::Value
+            });
             let required = items.partition_point(|slot| slot.position <= stop);
             if !items.is_empty() {
                 lanes.push(Lane {
@@ -121,10 +287,10 @@ impl Window {
             }
         }
         let mut window = Window {
-            base: base_runs(skeleton, &base),
+            base: base_runs(needs, &base),
             lanes,
         };
-        for (slot, need) in window.needs(skeleton, &base, &limits) {
+        for (slot, need) in window.needs(needs, &base, &limits) {
             window.lanes[slot.0].items[slot.1].needs.push(need);
         }
         for (a, b) in pairs {
@@ -151,10 +317,11 @@ impl Window {
     /// Which items wait for how many of which lane's items, by order and forks.
     fn needs(
         &self,
-        skeleton: &Skeleton,
+        order: &Needs<'_>,
         base: &[u64],
         limits: &[u64],
     ) -> Vec<((usize, usize), (usize, usize))> {
+        let skeleton = order.skeleton;
         let mut needs = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
             let at = lane.strand.0 as usize;
@@ -180,6 +347,14 @@ impl Window {
                 lane.strand,
                 base[at],
                 limits[at],
+                |event, other, position| {
+                    let item = lane.items.partition_point(|slot| slot.position < event);
+                    wait(item, other, position);
+                },
+            );
+            order.sources(
+                lane.strand,
+                (base[at], limits[at]),
                 |event, other, position| {
                     let item = lane.items.partition_point(|slot| slot.position < event);
                     wait(item, other, position);
@@ -329,7 +504,8 @@ impl Window {
 }
 
 /// How far each strand must come, for these points and ends and for what they wait for.
-fn reach(skeleton: &Skeleton, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u64> {
+fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u64> {
+    let skeleton = needs.skeleton;
     let points = points
         .iter()
         .map(|point| (point.event.strand, point.position));
@@ -348,12 +524,31 @@ fn reach(skeleton: &Skeleton, points: &[Point], ends: &[(StrandId, u64)]) -> Vec
         skeleton.waits(strand, from, end, |_, other, position| {
             work.push((other, position));
         });
+        needs.sources(strand, (from, end), |_, other, position| {
+            work.push((other, position));
+        });
     }
     reached
 }
 
+/// The reads of a window that come after a write of another strand, and these writes.
+fn marks(needs: &Needs<'_>, base: &[u64], limits: &[u64]) -> Vec<(Event, u64)> {
+    let mut marks = Vec::new();
+    for (strand, (&from, &to)) in (0..).map(StrandId).zip(base.iter().zip(limits)) {
+        needs.sources(strand, (from, to), |read, writer, write| {
+            marks.push((mark(strand), read));
+            let at = writer.0 as usize;
+            if base[at] < write && write <= limits[at] {
+                marks.push((mark(writer), write));
+            }
+        });
+    }
+    marks
+}
+
 /// How far each strand runs in the recorded order, before anything is chosen.
-fn base(skeleton: &Skeleton, points: &[Point], stop: &[u64]) -> Vec<u64> {
+fn base(needs: &Needs<'_>, points: &[Point], stop: &[u64]) -> Vec<u64> {
+    let skeleton = needs.skeleton;
     let mut base = stop.to_vec();
     for point in points {
         let own = &mut base[point.event.strand.0 as usize];
@@ -392,6 +587,11 @@ fn base(skeleton: &Skeleton, points: &[Point], stop: &[u64]) -> Vec<u64> {
                     open = Some(event);
                 }
             });
+            needs.sources(strand, (0, base[at]), |event, other, position| {
+                if base[other.0 as usize] < position && open.is_none_or(|open| event < open) {
+                    open = Some(event);
+                }
+            });
             if let Some(event) = open {
                 base[at] = skeleton.last_free(strand, event - 1);
                 changed = true;
@@ -424,18 +624,31 @@ fn extend(runs: &mut Vec<Run>, event: Event, to: u64) {
     }
 }
 
-/// The base in the recorded order.
-fn base_runs(skeleton: &Skeleton, base: &[u64]) -> Vec<Run> {
+/// The base in the recorded order; of accesses, too, where reads count.
+fn base_runs(needs: &Needs<'_>, base: &[u64]) -> Vec<Run> {
     let mut steps: Vec<(Event, u64)> = Vec::new();
     for (strand, &end) in (0..).map(StrandId).zip(base) {
-        steps.extend(skeleton.steps(strand, 0, end));
+        steps.extend(needs.skeleton.steps(strand, 0, end));
+        if let Some(reads) = needs.reads {
+            steps.extend(reads.positions(strand, end).map(|at| (mark(strand), at)));
+        }
     }
-    steps.sort_unstable_by_key(|&(_, position)| position);
+    steps.sort_by_key(|&(_, position)| position);
     let mut runs = Vec::new();
     for (event, position) in steps {
         extend(&mut runs, event, position);
     }
     runs
+}
+
+/// An access that only has a place.
+fn mark(strand: StrandId) -> Event {
+    Event {
+        strand,
+        target: 0,
+        site: SiteId::NONE,
+        op: Op::Value,
+    }
 }
 
 /// Does a step take something away from others?

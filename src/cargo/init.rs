@@ -1,0 +1,118 @@
+//! `cargo aerodrome init`: two entries in the manifest, one line in each root of the package.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
+
+use super::Failure;
+use super::arguments;
+
+const LINE: &str = "extern crate aerodrome as std;";
+
+pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
+    let path = &options.manifest_path;
+    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+    let wrong = |message: String| Failure::new(format!("{}: {message}", path.display()));
+    let mut manifest: DocumentMut = text.parse().map_err(|error| wrong(format!("{error}")))?;
+    let Some(package) = manifest.get("package") else {
+        let message = "expected a package, found a workspace alone: name a member's Cargo.toml";
+        return Err(wrong(message.to_owned()));
+    };
+    let edition = package
+        .get("edition")
+        .and_then(Item::as_str)
+        .unwrap_or("2015");
+    let inherits = package
+        .get("edition")
+        .is_some_and(|it| it.as_str().is_none());
+    if edition == "2015" && !inherits {
+        return Err(wrong(
+            "in edition 2015 `extern crate .. as std` is an error; write \
+             `std = { package = \"aerodrome\", version = \"0.1\" }` into [dependencies]"
+                .to_owned(),
+        ));
+    }
+    let changed = add_entries(&mut manifest).map_err(wrong)?;
+    if changed.is_empty() {
+        println!("{}: has aerodrome already", path.display());
+    } else {
+        fs::write(path, manifest.to_string()).map_err(|error| Failure::file(path, &error))?;
+    }
+    for entry in changed {
+        println!("{}: {entry}", path.display());
+    }
+    for root in roots(&manifest, path) {
+        add_line(&root)?;
+    }
+    println!(
+        "`cargo test` now tracks this package; mark what is meant to be atomic: `#[std::atomic]`"
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds what is missing; says what that is.
+fn add_entries(manifest: &mut DocumentMut) -> Result<Vec<String>, String> {
+    let (major, minor) = (
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        env!("CARGO_PKG_VERSION_MINOR"),
+    );
+    let version = format!("{major}.{minor}");
+    let mut checked = InlineTable::new();
+    checked.insert("version", version.as_str().into());
+    checked.insert("features", Value::Array(Array::from_iter(["check"])));
+    let entries = [
+        ("dependencies", value(version)),
+        ("dev-dependencies", value(checked)),
+    ];
+    let mut added = Vec::new();
+    for (name, entry) in entries {
+        let table = manifest
+            .entry(name)
+            .or_insert_with(|| Item::Table(Table::new()));
+        let table = table
+            .as_table_like_mut()
+            .ok_or_else(|| format!("[{name}] expected to be a table"))?;
+        if !table.contains_key("aerodrome") {
+            added.push(format!("[{name}] aerodrome ={entry}"));
+            table.insert("aerodrome", entry);
+        }
+    }
+    Ok(added)
+}
+
+/// The root files of the library and of the program, given or by custom.
+fn roots(manifest: &DocumentMut, path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let library = manifest
+        .get("lib")
+        .and_then(|lib| lib.get("path")?.as_str());
+    let mut files = vec![library.unwrap_or("src/lib.rs").to_owned()];
+    let programs = manifest.get("bin").and_then(Item::as_array_of_tables);
+    let given = programs.into_iter().flatten();
+    files.extend(given.filter_map(|table| table.get("path")?.as_str().map(str::to_owned)));
+    files.push("src/main.rs".to_owned());
+    files.dedup();
+    let files = files.iter().map(|file| folder.join(file));
+    files.filter(|file| file.is_file()).collect()
+}
+
+/// Adds the line behind the inner attributes, unless it is there.
+fn add_line(root: &Path) -> Result<(), Failure> {
+    let text = fs::read_to_string(root).map_err(|error| Failure::file(root, &error))?;
+    let parsed = syn::parse_file(&text)
+        .map_err(|error| Failure::new(format!("{}: {error}", root.display())))?;
+    if text.contains(LINE) {
+        println!("{}: has the line already", root.display());
+        return Ok(());
+    }
+    let Some(first) = parsed.items.first() else {
+        return Ok(());
+    };
+    let start = syn::spanned::Spanned::span(first).byte_range().start;
+    let text = format!("{}{LINE}\n\n{}", &text[..start], &text[start..]);
+    fs::write(root, text).map_err(|error| Failure::file(root, &error))?;
+    println!("{}: {LINE}", root.display());
+    Ok(())
+}

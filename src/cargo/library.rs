@@ -1,0 +1,170 @@
+//! Builds aerodrome for a project: once, optimised, with the project's compiler, below its target
+//! directory.
+//!
+//! What is compiled is a small workspace of its own that depends on aerodrome, with a crate for each
+//! mirror that re-exports its module: `--extern parking_lot=..` needs a crate, not a module.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde::Deserialize;
+
+use super::Failure;
+use super::arguments::value_of;
+use super::project::{Mirror, Project, cargo, network};
+
+/// What was built.
+pub(super) struct Library {
+    /// The file of each crate, under the name that a member knows it by; `aerodrome` is the first.
+    pub(super) crates: Vec<(String, PathBuf)>,
+    /// Where what they depend on is found.
+    pub(super) search: Vec<PathBuf>,
+}
+
+/// Where aerodrome's sources are: those that this command was built from, or a registry's.
+fn dependency() -> String {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    match sources.join("Cargo.toml").is_file() {
+        true => format!("path = {:?}", sources.display().to_string()),
+        false => format!("version = {:?}", concat!("=", env!("CARGO_PKG_VERSION"))),
+    }
+}
+
+/// The package that depends on aerodrome. The number of codegen units is one that nobody else has: the
+/// compiler must not take a crate of this build for one of the project's.
+fn manifest(project: &Project) -> String {
+    let features: Vec<_> = project.features.iter().collect();
+    let members: Vec<_> = project.mirrors.iter().map(|it| it.package).collect();
+    format!(
+        "[workspace]\nmembers = {members:?}\n\n\
+         [workspace.dependencies.aerodrome]\n{}\nfeatures = {features:?}\n\n\
+         [package]\nname = \"aerodrome-library\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+         [lib]\npath = \"lib.rs\"\n\n\
+         [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n\n\
+         [profile.release]\nopt-level = 3\ncodegen-units = 13\ndebug = \"line-tables-only\"\n",
+        dependency(),
+    )
+}
+
+fn mirror_manifest(mirror: &Mirror) -> String {
+    format!(
+        "[package]\nname = \"aerodrome-{}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+         [lib]\npath = \"lib.rs\"\n\n\
+         [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n",
+        mirror.package
+    )
+}
+
+/// Writes a file, unless it has that content: Cargo goes by the time of the last change.
+pub(super) fn write(path: &Path, content: &str) -> Result<(), Failure> {
+    if fs::read_to_string(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+    fs::write(path, content).map_err(|error| Failure::file(path, &error))
+}
+
+/// A line of `cargo build --message-format=json`, as far as it is of interest.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    target: Option<Target>,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+/// Builds what a project needs.
+pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library, Failure> {
+    let folder = project.folder.join("library");
+    write(&folder.join("Cargo.toml"), &manifest(project))?;
+    write(&folder.join("lib.rs"), "")?;
+    for mirror in &project.mirrors {
+        let sources = folder.join(mirror.package);
+        write(&sources.join("Cargo.toml"), &mirror_manifest(mirror))?;
+        let export = format!("pub use aerodrome::{}::*;\n", mirror.module);
+        write(&sources.join("lib.rs"), &export)?;
+    }
+    seed_lock_file(project, &folder);
+    let output = cargo_build(&folder, arguments)?;
+    let mut crates = Vec::new();
+    let mut wanted = vec![("aerodrome".to_owned(), "aerodrome".to_owned())];
+    wanted.extend(project.mirrors.iter().map(|mirror| {
+        let name = mirror.crate_name();
+        (name.clone(), format!("aerodrome_{name}"))
+    }));
+    let messages: Vec<Message> = output
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|message: &Message| message.reason == "compiler-artifact")
+        .collect();
+    for (name, built) in wanted {
+        let named = |message: &&Message| {
+            let target = message.target.as_ref();
+            target.is_some_and(|target| target.name.replace('-', "_") == built)
+        };
+        let files = messages.iter().filter(named).flat_map(|it| &it.filenames);
+        let rlib = files
+            .filter(|file| file.extension().is_some_and(|end| end == "rlib"))
+            .next();
+        let rlib = rlib.ok_or_else(|| {
+            Failure::new(format!(
+                "Cargo has built no library `{built}` in {}",
+                folder.display()
+            ))
+        })?;
+        crates.push((name, rlib.clone()));
+    }
+    let target = folder.join("target");
+    let mut search = vec![target.join("release").join("deps")];
+    if let Some(triple) = value_of(arguments, "--target") {
+        search.insert(0, target.join(triple).join("release").join("deps"));
+    }
+    Ok(Library { crates, search })
+}
+
+/// The versions that the project has are taken where they fit.
+fn seed_lock_file(project: &Project, folder: &Path) {
+    let own = folder.join("Cargo.lock");
+    if !own.exists() {
+        // Without one, Cargo chooses versions by itself.
+        let _ = fs::copy(project.root.join("Cargo.lock"), own);
+    }
+}
+
+fn cargo_build(folder: &Path, arguments: &[OsString]) -> Result<String, Failure> {
+    let mut command = cargo();
+    command.current_dir(folder);
+    command.args(["build", "--release", "--workspace", "--message-format=json"]);
+    command.arg("--target-dir").arg(folder.join("target"));
+    command.args(
+        network(arguments)
+            .iter()
+            .filter(|option| *option != "--locked"),
+    );
+    if let Some(triple) = value_of(arguments, "--target") {
+        command.arg("--target").arg(triple);
+    }
+    // Whoever denies warnings means those of the project.
+    if let Ok(flags) = std::env::var("RUSTFLAGS") {
+        command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow"));
+    }
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Failure::new(
+            "aerodrome could not be built for this project; see above",
+        )),
+    }
+}

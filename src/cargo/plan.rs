@@ -1,0 +1,103 @@
+//! What the wrapper has to know, in a file beside it.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::Failure;
+use super::library::{Library, write};
+use super::project::Project;
+
+const FILE: &str = "plan.json";
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Plan {
+    pub(super) members: Vec<Member>,
+    /// The crates that take the place of others: the name, and the file.
+    pub(super) crates: Vec<(String, PathBuf)>,
+    pub(super) search: Vec<PathBuf>,
+    /// The real rustdoc.
+    pub(super) rustdoc: OsString,
+    /// The workspace and its copy with marks, where there is one.
+    pub(super) copy: Option<(PathBuf, PathBuf)>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Member {
+    pub(super) folder: PathBuf,
+    /// The crates that are replaced, beside `std`, `core` and `aerodrome`.
+    pub(super) mirrors: Vec<String>,
+}
+
+/// The programs that Cargo is told to run.
+pub(super) struct Programs {
+    pub(super) rustc: PathBuf,
+    pub(super) rustdoc: PathBuf,
+}
+
+impl Plan {
+    pub(super) fn new(project: &Project, library: Library, copy: Option<PathBuf>) -> Plan {
+        let members = project.members.iter().map(|member| Member {
+            folder: member.folder.clone(),
+            mirrors: member.mirrors.clone(),
+        });
+        Plan {
+            members: members.collect(),
+            crates: library.crates,
+            search: library.search,
+            rustdoc: std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into()),
+            copy: copy.map(|copy| (project.root.clone(), copy)),
+        }
+    }
+
+    /// Of everything on which the result of a compilation depends.
+    fn fingerprint(&self, text: &str) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        for (_, file) in &self.crates {
+            let changed = fs::metadata(file).and_then(|data| data.modified());
+            changed.unwrap_or(SystemTime::UNIX_EPOCH).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Writes the plan, with the wrapper beside it, into a folder that is named after its content.
+    pub(super) fn write(&self, project: &Project) -> Result<Programs, Failure> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Failure::new(format!("a path of the project: {error}")))?;
+        let folder = format!("wrapper-{:016x}", self.fingerprint(&text));
+        let folder = project.folder.join(folder);
+        write(&folder.join(FILE), &text)?;
+        let this = std::env::current_exe()
+            .map_err(|error| Failure::new(format!("this program is not found: {error}")))?;
+        let name = |name| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let programs = Programs {
+            rustc: name("rustc"),
+            rustdoc: name("rustdoc"),
+        };
+        for program in [&programs.rustc, &programs.rustdoc] {
+            let _ = fs::remove_file(program);
+            link(&this, program).map_err(|error| Failure::file(program, &error))?;
+        }
+        Ok(programs)
+    }
+
+    /// The plan beside a program, if there is one.
+    pub(super) fn beside(program: &Path) -> Option<Plan> {
+        let text = fs::read_to_string(program.with_file_name(FILE)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// Another name of a file; a copy where symbolic links are not for everybody.
+pub(super) fn link(original: &Path, name: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(original, name);
+    #[cfg(not(unix))]
+    return fs::copy(original, name).map(drop);
+}

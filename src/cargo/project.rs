@@ -1,0 +1,266 @@
+//! The user's workspace, as Cargo describes it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::Failure;
+use super::arguments::value_of;
+
+/// A crate that is mirrored, and the versions that the mirror stands for.
+pub(super) struct Mirror {
+    /// The package's name.
+    pub(super) package: &'static str,
+    /// The version up to its compatible part, with a dot behind.
+    pub(super) version: &'static str,
+    /// The feature of aerodrome.
+    pub(super) feature: &'static str,
+    /// The path in aerodrome.
+    pub(super) module: &'static str,
+    /// Features of the package that have one of aerodrome's.
+    pub(super) features: &'static [(&'static str, &'static str)],
+}
+
+impl Mirror {
+    /// The name by which the compiler knows the crate.
+    pub(super) fn crate_name(&self) -> String {
+        self.package.replace('-', "_")
+    }
+}
+
+pub(super) const MIRRORS: [Mirror; 4] = [
+    Mirror {
+        package: "parking_lot",
+        version: "0.12.",
+        feature: "parking_lot",
+        module: "parking_lot",
+        features: &[
+            ("arc_lock", "parking_lot-arc_lock"),
+            ("hardware-lock-elision", "parking_lot-hardware-lock-elision"),
+            ("send_guard", "parking_lot-send_guard"),
+            ("serde", "parking_lot-serde"),
+        ],
+    },
+    // Not tracked: it has the traits of the raw locks, which have to be the same crate's.
+    Mirror {
+        package: "lock_api",
+        version: "0.4.",
+        feature: "parking_lot",
+        module: "parking_lot::lock_api",
+        features: &[],
+    },
+    Mirror {
+        package: "crossbeam-channel",
+        version: "0.5.",
+        feature: "crossbeam-channel",
+        module: "crossbeam_channel",
+        features: &[],
+    },
+    Mirror {
+        package: "once_cell",
+        version: "1.",
+        feature: "once_cell",
+        module: "once_cell",
+        features: &[],
+    },
+];
+
+/// A workspace.
+pub(super) struct Project {
+    pub(super) root: PathBuf,
+    /// The folder of everything that is made here: below Cargo's target directory.
+    pub(super) folder: PathBuf,
+    pub(super) members: Vec<Member>,
+    /// Which mirrors there are to build, and with which features of aerodrome.
+    pub(super) mirrors: Vec<&'static Mirror>,
+    pub(super) features: BTreeSet<&'static str>,
+    /// What is left out, for the user to know.
+    pub(super) notes: BTreeSet<String>,
+}
+
+pub(super) struct Member {
+    /// The folder of its Cargo.toml.
+    pub(super) folder: PathBuf,
+    /// The crates that are replaced by their mirrors.
+    pub(super) mirrors: Vec<String>,
+    /// The names and root files of its crates, build scripts and procedural macros left out.
+    pub(super) crates: Vec<(String, PathBuf)>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_members: Vec<String>,
+    workspace_root: PathBuf,
+    target_directory: PathBuf,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    version: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    dependencies: Vec<String>,
+    features: Vec<String>,
+}
+
+/// Cargo itself: the one that runs this command, or the one in the path.
+pub(super) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.env_remove("RUSTC_WORKSPACE_WRAPPER");
+    command
+}
+
+/// Options of Cargo that say how dependencies are found, which hold for every call of it.
+pub(super) fn network(arguments: &[OsString]) -> Vec<OsString> {
+    let all = ["--offline", "--locked", "--frozen"];
+    let given = arguments.iter().take_while(|argument| *argument != "--");
+    given
+        .filter(|argument| all.iter().any(|option| argument == option))
+        .cloned()
+        .collect()
+}
+
+fn metadata(arguments: &[OsString]) -> Result<Metadata, Failure> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]);
+    command.args(network(arguments));
+    if let Some(path) = value_of(arguments, "--manifest-path") {
+        command.arg("--manifest-path").arg(path);
+    }
+    let host = host_triple()?;
+    command.arg("--filter-platform").arg(&host);
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
+    if !output.status.success() {
+        return Err(Failure::new("`cargo metadata` failed, as it says above"));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        Failure::new(format!(
+            "`cargo metadata` says what was not expected: {error}"
+        ))
+    })
+}
+
+/// The machine that the compiler runs on, as it calls it.
+pub(super) fn host_triple() -> Result<String, Failure> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .output()
+        .map_err(|error| Failure::new(format!("rustc cannot be run: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
+        .ok_or_else(|| Failure::new(format!("`rustc -vV` expected to name a host, found {text}")))
+}
+
+impl Project {
+    /// Asks Cargo, with the arguments that it is going to be run with.
+    pub(super) fn find(arguments: &[OsString]) -> Result<Project, Failure> {
+        let metadata = metadata(arguments)?;
+        let target_directory = match value_of(arguments, "--target-dir") {
+            Some(given) => std::path::absolute(&given)
+                .map_err(|error| Failure::file(Path::new(&given), &error))?,
+            None => metadata.target_directory.clone(),
+        };
+        let mut project = Project {
+            root: metadata.workspace_root.clone(),
+            folder: target_directory.join("aerodrome"),
+            members: Vec::new(),
+            mirrors: Vec::new(),
+            features: BTreeSet::new(),
+            notes: BTreeSet::new(),
+        };
+        for id in &metadata.workspace_members {
+            project.add_member(&metadata, id);
+        }
+        Ok(project)
+    }
+
+    fn add_member(&mut self, metadata: &Metadata, id: &str) {
+        let Some(package) = metadata.packages.iter().find(|package| package.id == id) else {
+            return;
+        };
+        let node = metadata.resolve.nodes.iter().find(|node| node.id == id);
+        let mut mirrors = Vec::new();
+        for dependency in node.into_iter().flat_map(|node| &node.dependencies) {
+            mirrors.extend(self.add_mirror(metadata, package, dependency));
+        }
+        let is_ours = |target: &&Target| {
+            let kinds = ["custom-build", "proc-macro"];
+            !target
+                .kind
+                .iter()
+                .any(|kind| kinds.contains(&kind.as_str()))
+        };
+        let crates = package.targets.iter().filter(is_ours);
+        self.members.push(Member {
+            folder: folder_of(&package.manifest_path),
+            mirrors,
+            crates: crates
+                .map(|target| (target.name.replace('-', "_"), target.src_path.clone()))
+                .collect(),
+        });
+    }
+
+    /// Notes a member's dependency, if it is mirrored: the name of its crate.
+    fn add_mirror(&mut self, metadata: &Metadata, member: &Package, id: &str) -> Option<String> {
+        let package = metadata.packages.iter().find(|package| package.id == id)?;
+        // A project may have taken the mirror's own package.
+        let own = package.name.strip_prefix("aerodrome-");
+        let name = own.unwrap_or(&package.name);
+        let mirror = MIRRORS.iter().find(|mirror| mirror.package == name)?;
+        if own.is_none() && !package.version.starts_with(mirror.version) {
+            self.notes.insert(format!(
+                "`{}` uses {} {}, which is not tracked: the mirror is of {}x",
+                member.name, package.name, package.version, mirror.version,
+            ));
+            return None;
+        }
+        if !self
+            .mirrors
+            .iter()
+            .any(|known| known.package == mirror.package)
+        {
+            self.mirrors.push(mirror);
+        }
+        self.features.insert(mirror.feature);
+        let node = metadata.resolve.nodes.iter().find(|node| node.id == id)?;
+        let wanted = mirror.features.iter();
+        let wanted = wanted.filter(|(own, _)| node.features.iter().any(|name| name == own));
+        self.features.extend(wanted.map(|(_, feature)| feature));
+        Some(mirror.crate_name())
+    }
+}
+
+/// The folder that a file is in.
+fn folder_of(file: &Path) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).to_owned()
+}

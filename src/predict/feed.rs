@@ -1,0 +1,111 @@
+//! From recorded events to a forecast, in process and from a file alike.
+
+use super::reduction::Rules;
+use super::{AnalysisKind, Forecast, Predictor};
+use crate::check::{Lowering, Retries};
+use crate::trace::{
+    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Owner, Semantics, SiteId,
+    SiteInfo, StrandId, StrandInfo,
+};
+
+/// Takes recorded events, and gives the predictor what counts under the semantics: what the checker sees, and which exchanges succeeded.
+///
+/// Under `rust`, reads bind predicted schedules (see [`Reads`](super::Reads)). `paper` has the papers' assumption that they
+/// do not.
+pub struct Feed {
+    /// Under `rust`.
+    retries: Option<Retries<u64>>,
+    lowering: Lowering,
+    predictor: Predictor,
+}
+
+impl Feed {
+    /// These analyses of a trace that is read under this semantics.
+    pub fn new(semantics: Semantics, kinds: &[AnalysisKind], rules: Rules) -> Feed {
+        let predictor = Predictor::with_rules(kinds, rules);
+        let (retries, predictor) = match semantics {
+            Semantics::Rust => (
+                Some(Retries::new().with_exchanges()),
+                predictor.with_reads(),
+            ),
+            Semantics::Paper => (None, predictor),
+        };
+        Feed {
+            retries,
+            lowering: Lowering::new(semantics),
+            predictor,
+        }
+    }
+
+    /// Takes the next event of a well-formed trace. `names` are those at the event.
+    pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
+        let Feed {
+            retries,
+            lowering,
+            predictor,
+        } = self;
+        let mut lower = |event, at| {
+            let then = Then {
+                names,
+                position: at,
+            };
+            let names = if at == position { names } else { &then };
+            lowering.lower(event, &mut |event| predictor.step(event, at, names));
+        };
+        match retries {
+            Some(retries) => retries.take(event, position, &mut lower),
+            None => lower(event, position),
+        }
+    }
+
+    /// There are no more events: what they predict. `names` are those at the end.
+    pub fn finish(self, names: &dyn Names) -> Forecast {
+        let Feed {
+            retries,
+            mut lowering,
+            mut predictor,
+        } = self;
+        if let Some(mut retries) = retries {
+            retries.flush_all(&mut |event, position| {
+                let then = Then { names, position };
+                lowering.lower(event, &mut |event| predictor.step(event, position, &then));
+            });
+        }
+        Forecast::new(&predictor.finish(), names)
+    }
+}
+
+/// The names as they were at an earlier event.
+pub(crate) struct Then<'a> {
+    pub(crate) names: &'a dyn Names,
+    pub(crate) position: u64,
+}
+
+impl Names for Then<'_> {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        match self.names.owner_of_strand(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present => self.names.strand(id),
+            Owner::Forgotten => StrandInfo::default(),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        match self.names.owner_of_object(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present | Owner::Forgotten => self.names.object(id),
+        }
+    }
+
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        self.object(id).kind
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.names.site(id)
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        self.names.block(id)
+    }
+}

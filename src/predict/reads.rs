@@ -1,0 +1,521 @@
+//! What each access saw, and whether another schedule can be believed.
+//!
+//! The published analyses assume that each strand does on the other schedule what it did on this one. What a strand does depends on
+//! what it reads. So a schedule is a prediction only if the reads that *bind* see what they saw on this run; otherwise it is a hint.
+//!
+//! # Which reads bind
+//!
+//! 1. *Atomics* (and other variables, and a channel's state): every read that its strand goes on from. A branch may depend on it. The
+//!    last access of a strand in the schedule is free: nothing follows from it.
+//! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would have failed, and written nothing.
+//! 3. *A `swap`, `fetch_or`, `fetch_and`, `fetch_xor`* as a read does. As the last access it is free, unless it would follow one
+//!    of its own place in the source: a lock word that is set already is not set again.
+//! 4. *`fetch_add` and other counters* see through their own kind: one more or less by others changes nothing (results of
+//!    `fetch_add` are not tracked).
+//! 5. *The content of a lock that a `Condvar` belongs to*: every read, the last access included, because with another value the
+//!    strand may wait. Whoever notifies says which lock it is: one that it holds, or the one that it released last.
+//! 6. *The content of other locks* does not bind. To check in one critical section and to act in the next is the bug that
+//!    prediction is for, and both would see another value on the other schedule.
+//!
+//! A read may see another value than on this run if on this run an access of the same place in the source saw that very value, after
+//! its block had seen the same until then, and went on in the same way: two strands that run the same code have shown it for each
+//! other. The strand has *strayed* then: all that it sees from there on has to be shown, and what it writes nobody has seen.
+//!
+//! Values are told apart by who wrote them: the position of the write, and for updates of one kind that follow each other the set of
+//! their positions, as their order does not matter.
+
+use super::{Prediction, Run, Set};
+use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
+
+/// What an object's content is, as far as reads bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// An atomic, or anything else that is no lock's content.
+    Variable,
+    /// A lock's content.
+    Content,
+}
+
+/// The content of an object at some point of a schedule.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// What was there before the updates of `run`.
+    base: u64,
+    /// Of the positions of these updates.
+    sum: u64,
+    run: Option<Update>,
+    writer: Option<Writer>,
+    /// Who wrote a value that this run has not seen.
+    unseen: Option<StrandId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Writer {
+    strand: StrandId,
+    position: u64,
+    op: Op,
+    site: SiteId,
+}
+
+fn mix(value: u64) -> u64 {
+    let value = (value ^ value >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    value ^ value >> 29
+}
+
+impl Current {
+    /// Tells this value from all others of its object.
+    fn value(&self) -> u64 {
+        match self.run {
+            None => self.base,
+            Some(kind) => mix(self.base ^ mix(kind as u64 + 1)).wrapping_add(self.sum),
+        }
+    }
+
+    /// The same as seen by an access: counters see through their own kind.
+    fn seen_by(&self, op: Op) -> u64 {
+        match op {
+            Op::Update(kind) if is_counter(kind) && self.run == Some(kind) => self.base,
+            _ => self.value(),
+        }
+    }
+
+    fn write(&mut self, writer: Writer, is_unseen: bool) {
+        match writer.op {
+            Op::Update(kind) => {
+                if self.run != Some(kind) {
+                    (self.base, self.sum, self.run) = (self.value(), 0, Some(kind));
+                }
+                self.sum = self.sum.wrapping_add(mix(writer.position));
+            }
+            _ => {
+                (self.base, self.sum, self.run) = (writer.position, 0, None);
+                self.unseen = None;
+            }
+        }
+        if is_unseen {
+            self.unseen = Some(writer.strand);
+        }
+        self.writer = Some(writer);
+    }
+}
+
+/// Whether an update's own result is not tracked.
+fn is_counter(kind: Update) -> bool {
+    use Update::{Add, Channel, Init, Max, Min};
+    matches!(kind, Add | Max | Min | Channel | Init)
+}
+
+/// An access, and what it saw.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    position: u64,
+    seen: u64,
+    /// Who wrote that; position 0 is nobody.
+    writer: (StrandId, u64),
+    object: ObjectId,
+    site: SiteId,
+    op: Op,
+    /// What the strand did next.
+    next: (Op, SiteId),
+    /// It is the first since a block began or ended.
+    is_first: bool,
+}
+
+/// What a strand has seen since a block began or ended, in one number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Path(u64);
+
+impl Path {
+    fn then(self, look: &Look, seen: u64) -> Path {
+        let place = u64::from(look.site.0) + 1;
+        Path(mix(mix(mix(self.0).wrapping_add(seen)).wrapping_add(place)))
+    }
+}
+
+/// An access at this place in the source saw this, and its strand went on like that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shown {
+    object: ObjectId,
+    seen: u64,
+    site: SiteId,
+    op: Op,
+    next: (Op, SiteId),
+    /// Before the access; of a lock's content, none.
+    path: Path,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Strand {
+    looks: Vec<Look>,
+    /// The last look waits for what comes next, after this path.
+    pending: Option<Path>,
+    /// What the block has seen.
+    path: Path,
+    /// Nothing was looked at since a block began or ended.
+    is_at_boundary: bool,
+    /// The lock that was released last.
+    released: Option<ObjectId>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Object {
+    kind: Option<Kind>,
+    /// A `Condvar` belongs to it.
+    is_awaited: bool,
+    current: Current,
+}
+
+/// What became of a schedule's reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belief {
+    /// All that bind see what they saw.
+    Believable,
+    /// The one at this position does not.
+    Doubtful(u64),
+    /// There were more accesses than room, or the schedules that were judged were too long.
+    Unknown,
+}
+
+/// The accesses of a trace with what they saw; see [the module](self).
+#[derive(Debug)]
+pub struct Reads {
+    is_on: bool,
+    strands: Vec<Strand>,
+    objects: Vec<Object>,
+    shown: Set<Shown>,
+    room: usize,
+    is_overflown: bool,
+    /// So many accesses may yet be looked at by [`judge`](Self::judge).
+    budget: std::cell::Cell<usize>,
+}
+
+impl Default for Reads {
+    fn default() -> Reads {
+        Reads {
+            is_on: false,
+            strands: Vec::new(),
+            objects: Vec::new(),
+            shown: Set::default(),
+            room: Reads::ROOM,
+            is_overflown: false,
+            budget: std::cell::Cell::new(Reads::BUDGET),
+        }
+    }
+}
+
+fn entry<T: Clone + Default>(table: &mut Vec<T>, at: u32) -> &mut T {
+    let at = at as usize;
+    if at >= table.len() {
+        table.resize(at + 1, T::default());
+    }
+    &mut table[at]
+}
+
+impl Reads {
+    /// How many accesses are kept: 112 MiB.
+    pub const ROOM: usize = 2 << 20;
+    /// How many accesses are looked at, for all schedules together.
+    pub const BUDGET: usize = 32 << 20;
+
+    /// From here on, reads bind.
+    pub fn bind(&mut self) {
+        self.is_on = true;
+    }
+
+    /// Whether reads bind.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Whether some accesses were not kept, or not looked at.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_on && (self.is_overflown || self.budget.get() == 0)
+    }
+
+    /// Takes the next event. `kind` is asked for an object's first access, `held` are the locks of the event's strand.
+    #[inline]
+    pub fn step(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
+        if !self.is_on {
+            return;
+        }
+        self.settle(event);
+        match event.op {
+            Op::Read | Op::Write | Op::ReadWrite | Op::CompareExchange | Op::Update(_) => {
+                self.access(event, position, kind);
+            }
+            Op::Release | Op::ReleaseShared => {
+                entry(&mut self.strands, event.strand.0).released = Some(event.object());
+            }
+            _ => {}
+        }
+    }
+
+    /// The strand notifies a `Condvar` while it holds these locks.
+    pub fn notify(&mut self, strand: StrandId, held: impl Iterator<Item = ObjectId>) {
+        if !self.is_on {
+            return;
+        }
+        let released = entry(&mut self.strands, strand.0).released;
+        let mut held = held.peekable();
+        let last = released.filter(|_| held.peek().is_none());
+        for lock in held.chain(last) {
+            entry(&mut self.objects, lock.0).is_awaited = true;
+        }
+    }
+
+    /// What a strand's last look was followed by is known now.
+    fn settle(&mut self, event: Event) {
+        let strand = entry(&mut self.strands, event.strand.0);
+        if let Some(path) = strand.pending.take()
+            && let Some(look) = strand.looks.last_mut()
+        {
+            look.next = (event.op, event.site);
+            if look.op != Op::Write && look.site != SiteId::NONE {
+                self.shown.insert(look.shown(look.seen, path));
+            }
+        }
+        if let Op::Begin | Op::End = event.op {
+            (strand.path, strand.is_at_boundary) = (Path::default(), true);
+        }
+    }
+
+    fn access(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
+        let object = entry(&mut self.objects, event.target);
+        object.kind.get_or_insert_with(|| match kind() {
+            ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
+            _ => Kind::Variable,
+        });
+        let is_variable = object.kind == Some(Kind::Variable);
+        let seen = object.current.seen_by(event.op);
+        let writer = object.current.writer;
+        if event.op != Op::Read {
+            let writer = Writer {
+                strand: event.strand,
+                position,
+                op: event.op,
+                site: event.site,
+            };
+            object.current.write(writer, false);
+        }
+        if self.room == 0 {
+            self.is_overflown = true;
+            return;
+        }
+        self.room -= 1;
+        let strand = entry(&mut self.strands, event.strand.0);
+        let look = Look {
+            position,
+            seen,
+            writer: writer.map_or((event.strand, 0), |it| (it.strand, it.position)),
+            object: event.object(),
+            site: event.site,
+            op: event.op,
+            next: (Op::Exit, SiteId::NONE),
+            is_first: std::mem::take(&mut strand.is_at_boundary),
+        };
+        strand.pending = Some(if is_variable {
+            strand.path
+        } else {
+            Path::default()
+        });
+        if is_variable && event.op != Op::Write {
+            strand.path = strand.path.then(&look, seen);
+        }
+        strand.looks.push(look);
+    }
+
+    fn looks(&self, strand: StrandId, from: u64, to: u64) -> &[Look] {
+        let looks = self.strands.get(strand.0 as usize);
+        let looks = looks.map_or(&[][..], |strand| &strand.looks);
+        let start = looks.partition_point(|look| look.position <= from);
+        let end = looks.partition_point(|look| look.position <= to);
+        &looks[start..end.max(start)]
+    }
+
+    fn is_variable(&self, object: ObjectId) -> bool {
+        self.objects[object.0 as usize].kind == Some(Kind::Variable)
+    }
+
+    /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
+    fn binds(&self, look: &Look, goes_on: bool) -> bool {
+        let object = &self.objects[look.object.0 as usize];
+        let is_last_too = match object.kind {
+            Some(Kind::Content) if !object.is_awaited => return false,
+            Some(Kind::Content) => true,
+            _ => look.op == Op::CompareExchange,
+        };
+        look.op != Op::Write && (goes_on || is_last_too)
+    }
+
+    /// What the accesses of a strand between two positions, the later one included, have to see and another strand wrote: calls
+    /// `need(access, writer, write)` for each. The strand ends with `last`.
+    pub(super) fn sources(
+        &self,
+        strand: StrandId,
+        (from, to): (u64, u64),
+        last: u64,
+        mut need: impl FnMut(u64, StrandId, u64),
+    ) {
+        for look in self.looks(strand, from, to.min(last)) {
+            let (writer, position) = look.writer;
+            if writer != strand && position > 0 && self.binds(look, look.position < last) {
+                need(look.position, writer, position);
+            }
+        }
+    }
+
+    /// Where the accesses of a strand are to which others may bind, up to a position.
+    pub(super) fn positions(&self, strand: StrandId, to: u64) -> impl Iterator<Item = u64> + '_ {
+        let looks = self.looks(strand, 0, to).iter();
+        looks
+            .filter(|look| self.counts(look.object))
+            .map(|look| look.position)
+    }
+
+    /// Whether reads of an object can bind.
+    fn counts(&self, object: ObjectId) -> bool {
+        self.is_variable(object) || self.objects[object.0 as usize].is_awaited
+    }
+
+    /// Whether the prediction's schedule can be believed.
+    pub(super) fn judge(&self, prediction: &Prediction) -> Belief {
+        if !self.is_on {
+            return Belief::Believable;
+        }
+        if self.is_overflown {
+            return Belief::Unknown;
+        }
+        Replay::new(self, prediction).run(&prediction.schedule)
+    }
+}
+
+impl Look {
+    fn shown(&self, seen: u64, path: Path) -> Shown {
+        Shown {
+            object: self.object,
+            seen,
+            site: self.site,
+            op: self.op,
+            next: self.next,
+            path,
+        }
+    }
+
+    /// Whether it most likely changes nothing where another strand has done the same at the same place: it sets what is set already.
+    fn is_setter(&self) -> bool {
+        match self.op {
+            Op::ReadWrite => true,
+            Op::Update(kind) => !is_counter(kind),
+            _ => false,
+        }
+    }
+}
+
+/// A strand of a schedule in the making.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// How far it has come.
+    to: u64,
+    path: Path,
+    has_strayed: bool,
+}
+
+/// A schedule in the making, as far as values count.
+struct Replay<'a> {
+    reads: &'a Reads,
+    objects: super::Map<ObjectId, Current>,
+    strands: Vec<Progress>,
+    /// By strand: the last access that the prediction is about.
+    last: super::Map<StrandId, u64>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(reads: &'a Reads, prediction: &Prediction) -> Replay<'a> {
+        Replay {
+            reads,
+            objects: super::Map::default(),
+            strands: vec![Progress::default(); reads.strands.len()],
+            last: last_accesses(prediction),
+        }
+    }
+
+    fn run(mut self, schedule: &[Run]) -> Belief {
+        for run in schedule {
+            let Some(progress) = self.strands.get(run.strand.0 as usize) else {
+                continue;
+            };
+            let looks = self.reads.looks(run.strand, progress.to, run.to);
+            let budget = self.reads.budget.get();
+            self.reads.budget.set(budget.saturating_sub(looks.len()));
+            if budget < looks.len() {
+                return Belief::Unknown;
+            }
+            if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
+                return Belief::Doubtful(doubtful.position);
+            }
+            self.strands[run.strand.0 as usize].to = run.to;
+        }
+        Belief::Believable
+    }
+
+    /// Makes an access; false if it binds and sees something else.
+    fn step(&mut self, id: StrandId, look: &Look) -> bool {
+        let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
+        let current = self.objects.entry(look.object).or_default();
+        let strand = &mut self.strands[id.0 as usize];
+        let is_variable = self.reads.is_variable(look.object);
+        if look.is_first {
+            strand.path = Path::default();
+        }
+        let path = if is_variable {
+            strand.path
+        } else {
+            Path::default()
+        };
+        let seen = current.seen_by(look.op);
+        let is_own = current.writer.is_some_and(|writer| writer.strand == id);
+        let is_known = !strand.has_strayed && current.unseen.is_none();
+        let is_same = seen == look.seen && (is_own || is_known);
+        // A setter that would follow its like, or of which nobody has shown that it would still set.
+        let is_repeated = is_variable && look.is_setter() && {
+            let like = |writer: Writer| (writer.op, writer.site) == (look.op, look.site);
+            strand.has_strayed || !is_own && current.writer.is_some_and(like)
+        };
+        let binds =
+            self.reads.binds(look, look.position < last) || look.position == last && is_repeated;
+        if look.position <= last && !is_same && binds {
+            let shown = look.shown(seen, path);
+            if current.unseen.is_some() || !self.reads.shown.contains(&shown) {
+                return false;
+            }
+            // An exchange expects what its own strand has seen.
+            if look.op == Op::CompareExchange && !strand.has_strayed {
+                return false;
+            }
+            strand.has_strayed = true;
+        }
+        if is_variable && look.op != Op::Write {
+            strand.path = strand.path.then(look, seen);
+        }
+        if look.op != Op::Read {
+            let writer = Writer {
+                strand: id,
+                position: look.position,
+                op: look.op,
+                site: look.site,
+            };
+            current.write(writer, strand.has_strayed);
+        }
+        true
+    }
+}
+
+/// The last access of each strand that a prediction is about.
+pub(super) fn last_accesses(prediction: &Prediction) -> super::Map<StrandId, u64> {
+    let mut last = super::Map::default();
+    for step in &prediction.accesses {
+        let position = last.entry(step.access.strand).or_insert(0_u64);
+        *position = step.access.position.max(*position);
+    }
+    last
+}

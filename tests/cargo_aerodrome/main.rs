@@ -1,0 +1,162 @@
+//! `cargo aerodrome` on a workspace that knows nothing of aerodrome.
+#![cfg(all(feature = "cli", unix))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// A copy of the project; its target directory stays from one run of the tests to the next.
+fn project() -> &'static Path {
+    static PROJECT: OnceLock<PathBuf> = OnceLock::new();
+    PROJECT.get_or_init(|| {
+        let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cargo_aerodrome/project");
+        let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome");
+        copy_folder(&original, &copy);
+        copy
+    })
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else if fs::read(&to).ok() != fs::read(entry.path()).ok() {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn cargo_aerodrome(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-aerodrome"));
+    command.arg("aerodrome").args(arguments).current_dir(folder);
+    for variable in [
+        "CARGO_TARGET_DIR",
+        "RUSTFLAGS",
+        "AERODROME",
+        "RUST_BACKTRACE",
+    ] {
+        command.env_remove(variable);
+    }
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.code().unwrap(), text.into_owned())
+}
+
+#[test]
+fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported() {
+    let (code, text) = cargo_aerodrome(project(), &["test", "--workspace"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("test two_withdrawals_overlap ... ok"),
+        "{text}"
+    );
+    assert!(
+        text.contains("test bank/src/lib.rs - (line 3) ... ok"),
+        "{text}"
+    );
+    assert!(text.contains("aerodrome: 2 processes, 1 test, "), "{text}");
+    assert!(text.contains(" 0 transactions, 0 violations"), "{text}");
+
+    let (code, text) = cargo_aerodrome(project(), &["test", "--workspace"]);
+    assert!(code == 0 && !text.contains("Compiling"), "{text}");
+
+    // The lines and columns are those of the file as it is.
+    let marked = [
+        "test",
+        "--atomic",
+        "Account::withdraw",
+        "--report",
+        "html",
+        "--test",
+        "withdraw",
+    ];
+    let (code, text) = cargo_aerodrome(project(), &marked);
+    assert_eq!(code, 101, "{text}");
+    let source = include_str!("project/bank/src/account.rs");
+    let line = |what: &str| 1 + source.lines().position(|line| line.contains(what)).unwrap();
+    assert!(text.contains("`Account::withdraw` is not atomic"), "{text}");
+    for (what, column) in [("fn withdraw", 12), ("-= amount", 13)] {
+        let place = format!("bank/src/account.rs:{}:{column}", line(what));
+        assert!(text.contains(&place), "no {place} in\n{text}");
+    }
+    assert!(text.contains("1 violation"), "{text}");
+    let page = project().join("target/aerodrome/report.html");
+    assert!(
+        text.contains(&format!("1 report in {}", page.display())),
+        "{text}"
+    );
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Account::withdraw"));
+
+    let (code, text) = cargo_aerodrome(project(), &["suggest", "-p", "bank", "--test", "withdraw"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("Account::withdraw was not atomic:"), "{text}");
+    assert!(
+        text.contains("Account::rename was atomic in all of 1 runs"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_marks_are_errors_that_say_so() {
+    let (code, text) = cargo_aerodrome(project(), &["test", "--atomic", "Account::withdrw"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(
+        text.contains("`Account::withdrw` expected to match a function"),
+        "{text}"
+    );
+    let (code, text) = cargo_aerodrome(project(), &["test", "--atomic", "Account::"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("expected a path such as `bank::Account::*`, found `Account::`"));
+    let (code, text) = cargo_aerodrome(project(), &["tset"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("'test'"), "{text}");
+}
+
+#[test]
+fn init_adds_two_entries_and_one_line_once() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome_init");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest =
+        "[package]\nname = \"new\"\nedition = \"2024\"\n\n[dependencies]\nlibc = \"0.2\" # Yes.\n";
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::write(
+        folder.join("src/lib.rs"),
+        "//! New.\n#![allow(unused)]\n\nuse std::sync;\n",
+    )
+    .unwrap();
+    let (code, text) = cargo_aerodrome(&folder, &["init"]);
+    assert_eq!(code, 0, "{text}");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains("[dependencies]\nlibc = \"0.2\" # Yes.\naerodrome = \"0.1\""),
+        "{manifest}"
+    );
+    let entry = "aerodrome = { version = \"0.1\", features = [\"check\"] }";
+    assert!(
+        manifest.contains(&format!("[dev-dependencies]\n{entry}")),
+        "{manifest}"
+    );
+    let root = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+    let line = "//! New.\n#![allow(unused)]\n\nextern crate aerodrome as std;\n\nuse std::sync;\n";
+    assert_eq!(root, line);
+    let (code, text) = cargo_aerodrome(&folder, &["init"]);
+    assert!(
+        code == 0 && text.contains("has aerodrome already"),
+        "{text}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("Cargo.toml")).unwrap(),
+        manifest
+    );
+    assert_eq!(fs::read_to_string(folder.join("src/lib.rs")).unwrap(), root);
+}

@@ -1,0 +1,250 @@
+//! Runs the tests of published crates plain and under `cargo aerodrome test`, and compares.
+//!
+//! Nothing is marked, so aerodrome has nothing to report: the same tests have to run, with the same
+//! results. Each package comes from Cargo's cache and is copied below the target directory.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A line of `crates.txt`.
+struct Package {
+    name: String,
+    version: String,
+    arguments: Vec<String>,
+    /// Stands before the first empty line.
+    is_light: bool,
+}
+
+fn packages() -> Vec<Package> {
+    let mut is_light = true;
+    let mut packages = Vec::new();
+    for line in include_str!("crates.txt").lines() {
+        is_light &= !line.is_empty();
+        let mut words = line.split(' ').map(str::to_owned);
+        if let (false, Some(name), Some(version)) =
+            (line.starts_with('#'), words.next(), words.next())
+        {
+            let arguments = words.collect();
+            packages.push(Package {
+                name,
+                version,
+                arguments,
+                is_light,
+            });
+        }
+    }
+    packages
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(target) = arguments.next() else {
+        eprintln!("expected the target directory; use tests/conformance/run");
+        return ExitCode::from(2);
+    };
+    let wanted: Vec<String> = arguments.collect();
+    let is_wanted = |package: &&Package| {
+        let named = |name: &String| *name == package.name || name == "light" && package.is_light;
+        wanted.is_empty() || wanted.iter().any(named)
+    };
+    println!("| crate | tests | under aerodrome | differences | time plain | ratio |");
+    println!("|---|---|---|---|---|---|");
+    let mut differs = false;
+    for package in packages().iter().filter(is_wanted) {
+        match compare(package, Path::new(&target)) {
+            Ok((row, same)) => {
+                println!("{row}");
+                differs |= !same;
+            }
+            Err(error) => {
+                println!("| {} {} | {error} | | | | |", package.name, package.version);
+                differs = true;
+            }
+        }
+    }
+    ExitCode::from(u8::from(differs))
+}
+
+/// A row of the table, and whether both runs are the same.
+fn compare(package: &Package, target: &Path) -> Result<(String, bool), Box<dyn Error>> {
+    let folder = target.join("conformance");
+    let sources = fetch(package, &folder)?;
+    let mut plain = Command::new("cargo");
+    plain.arg("test");
+    let plain = run(plain, package, &sources, &folder, "plain")?;
+    let mut checked = Command::new(target.join("debug/cargo-aerodrome"));
+    checked.args(["aerodrome", "test"]);
+    let checked = run(checked, package, &sources, &folder, "aerodrome")?;
+    let mut differences = Vec::new();
+    for (test, result) in &plain.results {
+        let now = checked.results.get(test).map_or("missing", String::as_str);
+        if result != now {
+            differences.push(format!("{test}: {result}, then {now}"));
+        }
+    }
+    if checked.compile_errors > plain.compile_errors {
+        differences.push(format!("{} errors of the compiler", checked.compile_errors));
+    }
+    if checked.reports > 0 {
+        differences.push(format!("{} violations", checked.reports));
+    }
+    let same = differences.is_empty();
+    let shown = match differences.as_slice() {
+        [] => "none".to_owned(),
+        some if some.len() > 4 => format!("{}; and {} more", some[..3].join("; "), some.len() - 3),
+        some => some.join("; "),
+    };
+    let ratio = checked.time.as_secs_f64() / plain.time.as_secs_f64().max(0.01);
+    let row = format!(
+        "| {} {} | {} | {} | {shown} | {:.2} s | {ratio:.1} |",
+        package.name,
+        package.version,
+        plain.results.len(),
+        checked.results.len(),
+        plain.time.as_secs_f64(),
+    );
+    Ok((row, same))
+}
+
+/// A copy of the package's sources, out of Cargo's cache.
+fn fetch(package: &Package, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let copy = folder.join(format!("{}-{}", package.name, package.version));
+    if copy.join("Cargo.toml").exists() {
+        return Ok(copy);
+    }
+    let scratch = folder.join("fetch").join(&package.name);
+    fs::create_dir_all(scratch.join("src"))?;
+    fs::write(scratch.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"fetch\"\nedition = \"2021\"\n\
+         [dependencies]\n{} = \"={}\"\n",
+        package.name, package.version
+    );
+    fs::write(scratch.join("Cargo.toml"), manifest)?;
+    let mut command = Command::new("cargo");
+    command
+        .args(["metadata", "--format-version", "1"])
+        .current_dir(&scratch);
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr)
+            .replace('\n', " ")
+            .into());
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let all = metadata["packages"]
+        .as_array()
+        .ok_or("no packages in Cargo's metadata")?;
+    let found = all
+        .iter()
+        .find(|it| it["name"] == *package.name)
+        .ok_or("not found")?;
+    let path = found["manifest_path"]
+        .as_str()
+        .ok_or("no path in Cargo's metadata")?;
+    copy_folder(Path::new(path).parent().ok_or("no folder")?, &copy)?;
+    // Below this project's target directory, but no part of its workspace.
+    let manifest = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    if !text.contains("[workspace]") {
+        fs::write(manifest, text + "\n[workspace]\n")?;
+    }
+    Ok(copy)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &to)?,
+            false => fs::copy(entry.path(), to).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// What a run of the tests has said.
+struct Results {
+    /// By the test program and the test's name.
+    results: BTreeMap<String, String>,
+    /// What the test programs took, without compilation.
+    time: Duration,
+    compile_errors: usize,
+    reports: u64,
+}
+
+fn run(
+    mut command: Command,
+    package: &Package,
+    sources: &Path,
+    folder: &Path,
+    kind: &str,
+) -> Result<Results, Box<dyn Error>> {
+    let log = folder.join(format!("{}-{kind}.log", package.name));
+    let file = fs::File::create(&log)?;
+    command
+        .arg("--no-fail-fast")
+        .args(&package.arguments)
+        .current_dir(sources);
+    command.env("CARGO_TARGET_DIR", folder.join("target"));
+    command
+        .env_remove("CARGO")
+        .env_remove("RUSTFLAGS")
+        .env("CARGO_TERM_COLOR", "never");
+    command.stdout(file.try_clone()?).stderr(file);
+    command.status()?;
+    Ok(read(&String::from_utf8_lossy(&fs::read(&log)?)))
+}
+
+/// Reads what Cargo and libtest print.
+fn read(text: &str) -> Results {
+    let mut read = Results {
+        results: BTreeMap::new(),
+        time: Duration::ZERO,
+        compile_errors: 0,
+        reports: 0,
+    };
+    let mut program = String::new();
+    for line in text.lines() {
+        let line = line.trim_start();
+        if let Some(rest) = line.strip_prefix("Running ") {
+            program = rest.split(" (").next().unwrap_or(rest).to_owned();
+        } else if line.starts_with("Doc-tests ") {
+            program = "doc".to_owned();
+        } else if line.starts_with("error[E") {
+            read.compile_errors += 1;
+        } else if let Some((_, after)) = line.split_once("finished in ") {
+            let seconds = after.split('s').next().and_then(|text| text.parse().ok());
+            read.time += Duration::from_secs_f64(seconds.unwrap_or(0.0));
+        } else if let Some(rest) = line.strip_prefix("aerodrome: ") {
+            let parts = rest
+                .split(", ")
+                .filter_map(|part| part.strip_suffix(" violations"));
+            read.reports += parts
+                .filter_map(|number| number.parse::<u64>().ok())
+                .sum::<u64>();
+        }
+        // A test that prints has its output between its name and its result.
+        let test = line
+            .strip_prefix("test ")
+            .and_then(|rest| rest.split_once(" ... "));
+        if let Some((name, result)) = test {
+            let words = ["ok", "FAILED", "ignored"];
+            let result = words
+                .iter()
+                .find(|word| result.contains(**word))
+                .unwrap_or(&"unclear");
+            read.results
+                .insert(format!("{program} {name}"), (*result).to_owned());
+        }
+    }
+    read
+}

@@ -1,0 +1,299 @@
+//! Which reads bind a predicted schedule: for each rule of `predict::Reads` correct idioms, about which nothing may be predicted, and
+//! buggy neighbours, about which something must be.
+#![cfg(feature = "trace")]
+
+use aerodrome::predict::{AnalysisKind, Feed, Forecast, Tier, reduction::Rules};
+use aerodrome::trace::*;
+
+struct Letters;
+
+impl Names for Letters {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        StrandInfo {
+            name: format!("strand {}", id.0),
+        }
+    }
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        ObjectInfo {
+            kind: self.kind(id),
+            name: char::from_u32(id.0).map(String::from),
+            type_name: None,
+            created: SiteId::NONE,
+        }
+    }
+    /// Locks are capitals.
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        match char::from_u32(id.0) {
+            Some('A'..='Z') => ObjectKind::Lock,
+            _ => ObjectKind::Variable,
+        }
+    }
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        (id != SiteId::NONE).then(|| SiteInfo::Label(id.0.to_string()))
+    }
+    fn block(&self, id: BlockId) -> BlockInfo {
+        BlockInfo {
+            name: format!("block {}", id.0),
+            site: SiteId::NONE,
+        }
+    }
+}
+
+/// Reads `"0: begin r x@7 w x end; 1: w x"`: after a strand's number its operations, each with its object and, after `@`, its site; where that is missing
+/// the site is 1000 and the position.
+fn events(text: &str) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    for part in text.split(';') {
+        let (strand, rest) = part.split_once(':').expect("a strand");
+        let strand = StrandId(strand.trim().parse().expect("a strand's number"));
+        let mut words = rest.split_whitespace();
+        while let Some(word) = words.next() {
+            let op = match word {
+                "begin" => Op::Begin,
+                "end" => Op::End,
+                "notify" => Op::Notify,
+                "r" => Op::Read,
+                "w" => Op::Write,
+                "rw" => Op::ReadWrite,
+                "cas" => Op::CompareExchange,
+                "add" => Op::Update(Update::Add),
+                "or" => Op::Update(Update::Or),
+                "acq" => Op::Acquire,
+                "rel" => Op::Release,
+                "fork" => Op::Fork,
+                other => panic!("unknown operation {other}"),
+            };
+            let mut site = 1000 + events.len() as u32 + 1;
+            let target = match op {
+                Op::Begin | Op::End => 1,
+                Op::Notify => 0,
+                Op::Fork => words.next().expect("a strand").parse().expect("a number"),
+                _ => {
+                    let object = words.next().expect("an object");
+                    let (object, at) = object.split_once('@').unwrap_or((object, ""));
+                    site = at.parse().unwrap_or(site);
+                    u32::from(object.as_bytes()[0])
+                }
+            };
+            events.push(Event {
+                strand,
+                target,
+                site: SiteId(site),
+                op,
+            });
+        }
+    }
+    events
+}
+
+fn forecast(text: &str) -> Forecast {
+    let kinds = [AnalysisKind::Minimal, AnalysisKind::Blocks];
+    let mut feed = Feed::new(Semantics::Rust, &kinds, Rules::default());
+    for (event, position) in events(text).into_iter().zip(1..) {
+        feed.step(event, position, &Letters);
+    }
+    feed.finish(&Letters)
+}
+
+#[track_caller]
+fn predicted(text: &str) {
+    let forecast = forecast(text);
+    assert!(
+        forecast.fails(),
+        "nothing predicted from {text}\n{forecast}"
+    );
+}
+
+/// Nothing that fails a test; hints are allowed.
+#[track_caller]
+fn silent(text: &str) {
+    let forecast = forecast(text);
+    assert!(!forecast.fails(), "predicted from {text}\n{forecast}");
+}
+
+/// The same work of several strands, one after the other.
+fn in_turn(strands: usize, work: &str) -> String {
+    let parts: Vec<String> = (0..strands).map(|at| format!("{at}: {work}")).collect();
+    parts.join("; ")
+}
+
+#[test]
+fn a_load_that_saw_the_write_cannot_have_come_before_it() {
+    silent("1: w s; 0: begin r s w s end");
+    // It saw what was there before, and would again.
+    predicted("0: begin r s w s end; 1: w s");
+}
+
+#[test]
+fn a_hint_says_which_event_would_see_something_else() {
+    let forecast = forecast("1: w s; 0: begin r s w s end");
+    let [violation] = &forecast.violations[..] else {
+        panic!("one hint: {forecast}")
+    };
+    assert_eq!(violation.tier, Tier::Hint);
+    assert!(
+        violation.notes[0].starts_with("event 3 would see another value"),
+        "{forecast}"
+    );
+}
+
+#[test]
+fn what_the_last_access_of_a_strand_sees_is_free() {
+    // A reader of two variables, between their updates.
+    predicted("0: begin add s add n end; 1: begin r s r n end");
+    predicted("0: begin r f r f end; 1: w f");
+}
+
+#[test]
+fn two_strands_that_run_the_same_code_show_for_each_other_what_it_does() {
+    predicted(&in_turn(2, "begin r n@1 add n@2 end"));
+    predicted(&in_turn(2, "begin r n@1 w n@2 end"));
+    // Other code, of which nobody knows what it does with the earlier value.
+    silent("0: w n; 1: begin r n@1 w n@2 end");
+    // The same load, which led elsewhere.
+    silent("2: begin r s@1 end; 1: w s; 0: begin r s@1 w s@2 end");
+}
+
+#[test]
+fn a_compare_exchange_that_succeeded_would_not_with_another_value() {
+    let forecast = forecast(&in_turn(3, "begin r n@1 cas n@2 end"));
+    assert!(forecast.violations.is_empty(), "{forecast}");
+    silent("0: begin r x w x end; 1: cas x");
+    // Recorded as a read and write in one step.
+    silent(&in_turn(3, "begin r n@1 rw n@2 end"));
+    // It sees what it saw.
+    predicted("0: begin r x r x end; 1: cas x");
+}
+
+#[test]
+fn what_a_lock_made_of_an_atomic_excludes_is_not_predicted() {
+    for (lock, unlock) in [
+        ("cas l@1", "w l@9"),
+        ("rw l@1", "w l@9"),
+        ("or l@1", "w l@9"),
+        ("cas l@1", "cas l@9"),
+        ("rw l@1", "rw l@9"),
+    ] {
+        let work = format!("{lock} begin r x@2 w x@3 end {unlock}");
+        silent(&in_turn(2, &work));
+        silent(&in_turn(3, &work));
+        // The whole section is the block.
+        silent(&in_turn(
+            3,
+            &format!("begin {lock} r x@2 w x@3 {unlock} end"),
+        ));
+        // It lets go too early.
+        predicted(&format!(
+            "0: {lock} begin r x@2 {unlock} w x@3 end; 1: {lock} w x {unlock}"
+        ));
+    }
+    // A ticket lock.
+    let first = "0: add t@1 r s@2 begin r x@3 w x@4 end w s@5";
+    let second = "1: add t@1 r s@2 begin r x@3 w x@4 end w s@5";
+    silent(&format!("{first}; {second}"));
+}
+
+#[test]
+fn what_a_flag_orders_is_not_predicted() {
+    silent("0: begin r x w x end w f; 1: r f w x");
+    // Set too early.
+    predicted("0: w f begin r x w x end; 1: r f w x");
+    // Nobody looks at it.
+    predicted("0: begin r x w x end w f; 1: w x");
+}
+
+#[test]
+fn counters_do_not_bind() {
+    predicted("0: add n begin acq L r L rel L acq L w L rel L end; 1: add n acq L w L rel L");
+    predicted("1: add n acq L w L rel L; 0: add n begin acq L r L rel L acq L w L rel L end");
+}
+
+#[test]
+fn the_content_of_a_lock_does_not_bind() {
+    let withdraw = "begin acq L r L@1 rel L acq L w L@2 rel L end";
+    predicted(&in_turn(2, withdraw));
+    predicted(&format!("0: {withdraw}; 1: acq L w L rel L"));
+    predicted(&format!("1: acq L w L rel L; 0: {withdraw}"));
+    // To read and to write in one section.
+    predicted(&format!("0: {withdraw}; 1: acq L r L w L rel L"));
+    predicted(&format!("1: acq L r L w L rel L; 0: {withdraw}"));
+    // All in one section.
+    silent(&in_turn(3, "begin acq L r L@1 w L@2 rel L end"));
+}
+
+const COMMIT: &str = "begin acq D r D@3 rel D acq D w D@4 rel D end";
+
+#[test]
+fn what_a_flag_under_a_lock_with_a_condvar_excludes_is_not_predicted() {
+    let take = "acq B r B@1 w B@2 rel B";
+    for give in ["acq B w B@5 rel B notify", "acq B w B@5 notify rel B"] {
+        silent(&in_turn(2, &format!("{take} {COMMIT} {give}")));
+        silent(&in_turn(4, &format!("{take} {COMMIT} {give}")));
+        // The slot is part of the block.
+        silent(&in_turn(2, &format!("begin {take} {give} end")));
+        // Given back too early.
+        predicted(&in_turn(2, &format!("{take} {give} {COMMIT}")));
+        // Another strand does not ask for it.
+        predicted(&format!("0: {take} {COMMIT} {give}; 1: acq D w D rel D"));
+    }
+    // A flag that nobody waits for excludes nothing.
+    predicted(&in_turn(2, &format!("{take} {COMMIT} acq B w B@5 rel B")));
+}
+
+#[test]
+fn what_a_latch_under_a_lock_orders_is_not_predicted() {
+    silent(&format!(
+        "0: {COMMIT} acq R w R rel R notify; 1: acq R r R rel R acq D w D rel D"
+    ));
+    predicted(&format!(
+        "0: acq R w R rel R notify {COMMIT}; 1: acq R r R rel R acq D w D rel D"
+    ));
+}
+
+#[test]
+fn a_write_that_a_read_needs_is_part_of_the_schedule() {
+    let text = "0: begin r x w x end; 2: w f; 1: r f w x";
+    predicted(text);
+    let forecast = forecast(text);
+    let runs = &forecast.violations[0].schedule;
+    assert!(
+        runs.iter().any(|run| run.strand == "strand 2"),
+        "{forecast}"
+    );
+}
+
+#[test]
+fn a_lock_that_another_strand_gives_back_is_not_held_for_ever() {
+    predicted("0: acq L; 1: rel L; 0: begin r x w x end; 1: acq L w x rel L");
+    // It is held until then.
+    silent("0: acq L begin r x w x end; 1: rel L acq L w x rel L");
+    // By the third strand as well.
+    predicted("0: acq L; 1: rel L; 0: begin r x w x end; 2: acq L w x rel L");
+}
+
+#[test]
+fn one_pattern_is_told_once() {
+    for text in [
+        in_turn(2, "begin acq L r L@1 rel L acq L w L@2 rel L end"),
+        in_turn(4, "begin acq L r L@1 rel L acq L w L@2 rel L end"),
+        in_turn(3, "begin r n@1 w n@2 end"),
+    ] {
+        let forecast = forecast(&text);
+        let sure = forecast
+            .violations
+            .iter()
+            .filter(|found| found.tier == Tier::Predicted);
+        assert_eq!(sure.count(), 1, "{forecast}");
+    }
+}
+
+#[test]
+fn a_search_that_stops_early_leaves_a_note() {
+    // Five strands, each of which passes on from one variable to the next: a cycle of five conflicts.
+    let ring = "0: begin r a w b end; 1: begin r b w c end; 2: begin r c w d end; \
+                3: begin r d w e end; 4: begin r e w a end";
+    let note = "cycles of more than 4 conflicts were not looked for";
+    let told = |text: &str| forecast(text).notes.iter().any(|it| it.contains(note));
+    assert!(told(ring));
+    assert!(!told(&in_turn(5, "begin r a@1 w a@2 end")));
+}
