@@ -319,6 +319,8 @@ pub mod crossbeam_channel;
 mod dense;
 pub mod hint;
 #[cfg(feature = "trace")]
+mod json;
+#[cfg(feature = "trace")]
 pub mod lattice;
 mod mark;
 mod name;

@@ -79,8 +79,8 @@ mod examples {
     }
 
     /// All of ours, and whether this test has them: with the same ones the library is not built again.
-    const FEATURES: [(&str, bool); 10] = features! {
-        "check" "cli" "crossbeam-channel" "once_cell" "parking_lot" "parking_lot-arc_lock" "parking_lot-hardware-lock-elision"
+    const FEATURES: [(&str, bool); 11] = features! {
+        "check" "cli" "crossbeam-channel" "json" "once_cell" "parking_lot" "parking_lot-arc_lock" "parking_lot-hardware-lock-elision"
         "parking_lot-send_guard" "parking_lot-serde" "trace"
     };
 

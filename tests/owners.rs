@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use aerodrome::check::{Checker, EngineKind};
-use aerodrome::report::{Extras, Report};
+use aerodrome::report::{Extras, Report, json};
 use aerodrome::sync::atomic::AtomicU64;
 use aerodrome::trace::{self, Semantics};
 use aerodrome::{atomic_block, thread};
@@ -48,7 +48,8 @@ fn reports(test: &str) -> Vec<Report> {
 /// The report that the child has printed.
 fn told(child: &Ended) -> Report {
     let line = child.stdout.lines().find(|line| line.starts_with('{'));
-    serde_json::from_str(line.expect("a report")).expect("a report")
+    let mut reports = json::read(line.expect("a report").as_bytes()).expect("a report");
+    reports.remove(0)
 }
 
 /// The violations in a trace.
@@ -76,10 +77,7 @@ fn print_violation(program: impl FnOnce()) {
     let mut outcome = aerodrome::check(program);
     assert_eq!(outcome.violations.len(), 1, "{:#?}", outcome.violations);
     outcome.violations[0].window = None;
-    println!(
-        "\n{}",
-        serde_json::to_string(&outcome.violations[0]).unwrap()
-    );
+    println!("\n{}", json::line(&outcome.violations[0]));
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::io;
 use std::ops::ControlFlow;
 
 use lexopt::{Arg, Parser};
-use serde::Serialize;
 
 use super::feed::{NotAtomic, feed_runs};
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print, semantics};
 use crate::check::{Checker, EngineKind};
+use crate::json::{ToJson, object};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
@@ -57,11 +57,23 @@ pub(super) struct Checked {
     splits: Vec<Split>,
 }
 
-#[derive(Serialize)]
 struct Answer<'a> {
     verdict: &'static str,
     events: u64,
     violations: &'a [Report],
+}
+
+impl ToJson for Answer<'_> {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("verdict", &self.verdict),
+                ("events", &self.events),
+                ("violations", &self.violations),
+            ],
+        );
+    }
 }
 
 impl Options {

@@ -103,7 +103,7 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
     let names = source.names();
     print(&match output {
         Output::Text => outcome.text(names),
-        Output::Json => super::json(&outcome.json(names)),
+        Output::Json => outcome.json(names) + "\n",
         Output::Dot => {
             let graph = outcome.graph.as_ref().expect("the limits ask for it");
             graph.dot(&outcome.property, &outcome.variables, names)

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::json::{self, ToJson};
 use crate::trace::{self, Error, Format, Semantics, Source};
 
 const HELP: &str = "\
@@ -138,11 +139,8 @@ fn print(text: &str) -> Result<Verdict, Failure> {
 }
 
 /// A value as JSON, with a line's end.
-fn json(value: &impl serde::Serialize) -> String {
-    // Only a map whose keys are no strings, or a failing implementation, is refused; there are none.
-    let mut text = serde_json::to_string(value).unwrap_or_default();
-    text.push('\n');
-    text
+fn json(value: &impl ToJson) -> String {
+    json::to_string(value) + "\n"
 }
 
 /// The positional arguments of a subcommand, by their names.

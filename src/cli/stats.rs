@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use lexopt::{Arg, Parser};
-use serde::Serialize;
 
 use super::feed::feed;
 use super::progress::Progress;
 use super::{Failure, Verdict, files, format, open, print};
+use crate::json::{ToJson, object};
 use crate::trace::{Class, Event, Op, op_name};
 
 const HELP: &str = "\
@@ -26,7 +26,7 @@ Exit code: 0 the trace is counted, 2 the input or the usage is wrong.
 ";
 
 /// What is in a trace.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 struct Stats {
     events: u64,
     /// How many events of each kind, by their names in the STD format; nested blocks and re-entrant acquires included.
@@ -38,6 +38,23 @@ struct Stats {
     transactions: u64,
     /// The most events between a transaction's begin and end.
     longest_transaction: u64,
+}
+
+impl ToJson for Stats {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("events", &self.events),
+                ("kinds", &self.kinds),
+                ("threads", &self.threads),
+                ("locks", &self.locks),
+                ("variables", &self.variables),
+                ("transactions", &self.transactions),
+                ("longest_transaction", &self.longest_transaction),
+            ],
+        );
+    }
 }
 
 #[derive(Clone, Copy, Default)]

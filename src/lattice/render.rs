@@ -1,8 +1,8 @@
 //! Outcomes for people and for programs.
 
 use super::{Counterexample, Outcome, Relevant, Step};
+use crate::json::{ToJson, object, to_string};
 use crate::trace::{Names, SiteInfo};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// How many steps of a run are shown at its beginning and at its end.
@@ -149,44 +149,88 @@ impl Outcome {
         row
     }
 
-    /// The outcome as JSON. Numbers of runs beyond `u64` are given as the largest `u64`.
-    pub fn json(&self, names: &dyn Names) -> Value {
-        let number = |runs: u128| u64::try_from(runs).unwrap_or(u64::MAX);
-        let steps = |steps: &[Step]| -> Vec<Value> {
-            let step = |step: &Step| {
-                json!({
-                    "event": step.event.position,
-                    "strand": strand(&step.event, names),
-                    "site": site(&step.event, names),
-                    "variable": self.variables[step.event.variable],
-                    "value": step.event.value,
-                    "state": step.state,
-                })
-            };
-            steps.iter().map(step).collect()
-        };
-        let counterexample = |run: &Counterexample| {
-            json!({
-                "before": run.before,
-                "as_observed": run.as_observed,
-                "start": run.start,
-                "steps": steps(&run.steps),
-                "observed": steps(&run.observed),
-            })
-        };
-        json!({
-            "property": self.property,
-            "holds": self.holds(),
-            "observed_holds": !self.observed_broken,
-            "complete": self.complete(),
-            "events": self.events,
-            "states": self.states,
-            "runs": number(self.runs),
-            "violating_runs": number(self.violating),
-            "variables": self.variables,
-            "initial": self.initial,
-            "counterexamples": self.counterexamples.iter().map(counterexample).collect::<Vec<_>>(),
+    /// The outcome as one JSON object, without a line's end. Numbers of runs beyond `u64` are given
+    /// as the largest `u64`.
+    pub fn json(&self, names: &dyn Names) -> String {
+        to_string(&Named {
+            outcome: self,
+            names,
+            value: self,
         })
+    }
+}
+
+/// A part of an outcome, with what it takes to write it.
+struct Named<'a, T: ?Sized> {
+    outcome: &'a Outcome,
+    names: &'a dyn Names,
+    value: &'a T,
+}
+
+impl<'a, T: ?Sized> Named<'a, T> {
+    fn each<U>(&self, parts: &'a [U]) -> Vec<Named<'a, U>> {
+        let named = |value| Named {
+            outcome: self.outcome,
+            names: self.names,
+            value,
+        };
+        parts.iter().map(named).collect()
+    }
+}
+
+impl ToJson for Named<'_, Outcome> {
+    fn write(&self, out: &mut String) {
+        let number = |runs: u128| u64::try_from(runs).unwrap_or(u64::MAX);
+        let it = self.value;
+        object(
+            out,
+            &[
+                ("property", &it.property),
+                ("holds", &it.holds()),
+                ("observed_holds", &!it.observed_broken),
+                ("complete", &it.complete()),
+                ("events", &it.events),
+                ("states", &it.states),
+                ("runs", &number(it.runs)),
+                ("violating_runs", &number(it.violating)),
+                ("variables", &it.variables),
+                ("initial", &it.initial),
+                ("counterexamples", &self.each(&it.counterexamples)),
+            ],
+        );
+    }
+}
+
+impl ToJson for Named<'_, Counterexample> {
+    fn write(&self, out: &mut String) {
+        let run = self.value;
+        object(
+            out,
+            &[
+                ("before", &run.before),
+                ("as_observed", &run.as_observed),
+                ("start", &&*run.start),
+                ("steps", &self.each(&run.steps)),
+                ("observed", &self.each(&run.observed)),
+            ],
+        );
+    }
+}
+
+impl ToJson for Named<'_, Step> {
+    fn write(&self, out: &mut String) {
+        let Step { event, state } = self.value;
+        object(
+            out,
+            &[
+                ("event", &event.position),
+                ("strand", &strand(event, self.names)),
+                ("site", &site(event, self.names)),
+                ("variable", &self.outcome.variables[event.variable]),
+                ("value", &event.value),
+                ("state", &&**state),
+            ],
+        );
     }
 }
 

@@ -4,11 +4,11 @@ use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
 use crate::check;
 use crate::report::{Block, Object, Place, StrandNames};
 use crate::trace::{Names, ObjectId};
-use serde::Serialize;
 use std::fmt;
 
-/// What other schedules of a run would show. [`Display`](fmt::Display) is the text for a reader, [`Serialize`] the same as data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What other schedules of a run would show. [`Display`](fmt::Display) is the text for a reader,
+/// [`json`](Forecast::json) the same as data.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
     /// The version of this shape.
     pub schema: u32,
@@ -23,7 +23,7 @@ pub struct Forecast {
 }
 
 /// A violation that was not observed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastViolation {
     /// Who says so.
     pub analysis: AnalysisKind,
@@ -42,7 +42,7 @@ pub struct ForecastViolation {
 }
 
 /// An event of a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastAccess {
     /// Its position in the trace.
     pub position: u64,
@@ -51,22 +51,19 @@ pub struct ForecastAccess {
     /// The same as a sentence's predicate: "reads `x`".
     pub does: String,
     /// To what.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Object>,
     /// Who.
     pub strand: String,
     /// In which atomic block.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
     /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// What the strand holds there, in the order of acquisition.
     pub locks: Vec<ForecastLock>,
 }
 
 /// A lock that is held.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastLock {
     /// The lock.
     pub lock: Object,
@@ -75,7 +72,7 @@ pub struct ForecastLock {
 }
 
 /// A strand runs up to a position of the trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastRun {
     /// Who.
     pub strand: String,
@@ -84,7 +81,7 @@ pub struct ForecastRun {
 }
 
 /// Two accesses that nothing keeps apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastRace {
     /// The two.
     pub accesses: [ForecastAccess; 2],
@@ -93,7 +90,7 @@ pub struct ForecastRace {
 }
 
 /// Locks taken in a circle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastDeadlock {
     /// Each wants what the next one holds, the last one what the first one holds.
     pub waits: Vec<ForecastWait>,
@@ -102,7 +99,7 @@ pub struct ForecastDeadlock {
 }
 
 /// A strand that would wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForecastWait {
     /// The acquire of what it holds.
     pub held: ForecastAccess,

@@ -15,6 +15,7 @@ mod examples;
 mod feed;
 mod forecast;
 mod hash;
+mod json;
 mod ledger;
 mod locks;
 mod minimal;
@@ -47,12 +48,10 @@ pub use skeleton::Skeleton;
 
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, Op, StrandId};
-use serde::Serialize;
 use std::str::FromStr;
 
 /// Which analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnalysisKind {
     /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
     Minimal,
@@ -102,8 +101,7 @@ fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Re
 }
 
 /// How much a prediction claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
     Predicted,

@@ -6,16 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::{Access, Place, Report, sarif, source, words};
+use super::{Access, Place, Report, source, words};
+use crate::json::{self, ToJson, object};
 use crate::trace::TABLE;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-#[derive(Serialize)]
 struct Data<'a> {
     /// By operation, what it does, with `%` for the object.
     verbs: BTreeMap<&'static str, String>,
@@ -23,19 +21,39 @@ struct Data<'a> {
 }
 
 /// One violation, and how often it was seen.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Item<'a> {
     count: u64,
     /// What each access does, in words.
     told: Vec<String>,
     /// The part of each access's line to underline, in characters.
-    spans: Vec<Option<(usize, usize)>>,
+    spans: Vec<Option<[usize; 2]>>,
     /// The objects of the cycle.
     labels: Vec<String>,
     /// The objects of the window.
     window_labels: Vec<String>,
     report: &'a Report,
+}
+
+impl ToJson for Data<'_> {
+    fn write(&self, out: &mut String) {
+        object(out, &[("verbs", &self.verbs), ("items", &self.items)]);
+    }
+}
+
+impl ToJson for Item<'_> {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("count", &self.count),
+                ("told", &self.told),
+                ("spans", &self.spans),
+                ("labels", &self.labels),
+                ("windowLabels", &self.window_labels),
+                ("report", self.report),
+            ],
+        );
+    }
 }
 
 impl<'a> Item<'a> {
@@ -74,14 +92,14 @@ impl<'a> Item<'a> {
     }
 }
 
-fn span(report: &Report, access: &Access) -> Option<(usize, usize)> {
+fn span(report: &Report, access: &Access) -> Option<[usize; 2]> {
     let Some(Place::Source { file, line, column }) = &access.place else {
         return None;
     };
     let text = report.line(file, *line)?;
     let span = source::span(text, *column);
     let characters = |end: usize| text[..end].chars().count();
-    Some((characters(span.start), characters(span.end)))
+    Some([characters(span.start), characters(span.end)])
 }
 
 /// The page for the given reports; those of the same cycle are one entry with a count.
@@ -89,7 +107,7 @@ pub fn render(reports: &[Report]) -> String {
     let mut items: Vec<Item<'_>> = Vec::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for report in reports {
-        let index = *seen.entry(sarif::fingerprint(report)).or_insert_with(|| {
+        let index = *seen.entry(report.fingerprint()).or_insert_with(|| {
             items.push(Item::of(report));
             items.len() - 1
         });
@@ -99,8 +117,7 @@ pub fn render(reports: &[Report]) -> String {
         .iter()
         .map(|row| (row.report, row.op.does("%")))
         .collect();
-    let data = serde_json::to_string(&Data { verbs, items })
-        .expect("reports have only string keys and finite numbers");
+    let data = json::to_string(&Data { verbs, items });
     // In a script element only `<` can end or nest anything; the two separators were line ends in older JavaScript.
     let data = data
         .replace('<', "\\u003c")

@@ -30,19 +30,25 @@
 //! A test runner may run each test in its own process, all appending to one file. [`append`] opens the file for appending,
 //! takes an exclusive lock on it, and writes the line in one piece.
 
+#[cfg(feature = "json")]
+mod read;
+
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Report, SCHEMA};
-use crate::trace::Target;
+use super::source::Excerpt;
+use super::window::{Gap, Inside, Missing, Row, Slice};
+use super::{Access, Block, Edge, Frame, Object, Place, Report, Tier, Transaction};
+use crate::json::{Text, ToJson, array, object, to_string, unless_empty};
+#[cfg(feature = "json")]
+pub use read::{Error, read};
+#[cfg(feature = "json")]
+pub(super) use read::{kind, operation};
 
 /// The report as one line of JSON, with its newline.
 pub fn line(report: &Report) -> String {
-    let mut line =
-        serde_json::to_string(report).expect("a report has only string keys and finite numbers");
-    line.push('\n');
-    line
+    to_string(report) + "\n"
 }
 
 /// Appends reports to a file, making it and the folders above it where needed. Safe against other processes that do
@@ -66,154 +72,182 @@ pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) ->
     written
 }
 
-/// Why reports could not be read.
-#[derive(Debug)]
-pub enum Error {
-    /// The input could not be read.
-    Io(io::Error),
-    /// A line is not a report.
-    Line {
-        /// From 1.
-        number: usize,
-        /// What was expected, and what was found.
-        message: String,
-    },
+impl ToJson for Report {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("schema", &self.schema),
+                ("tier", &self.tier),
+                ("message", &self.message),
+                ("pattern", &Text(self.pattern)),
+                ("explanation", &self.explanation),
+                ("chain", &unless_empty(&self.chain)),
+                ("help", &self.help),
+                ("event", &self.event),
+                ("blame", &self.blame),
+                ("transactions", &self.transactions),
+                ("edges", &self.edges),
+                ("accesses", &self.accesses),
+                ("objects", &self.objects),
+                ("test", &self.test),
+                ("repeats", &self.repeats),
+                ("excerpts", &unless_empty(&self.excerpts)),
+                ("window", &self.window),
+            ],
+        );
+    }
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl ToJson for Tier {
+    fn write(&self, out: &mut String) {
+        self.name().write(out);
+    }
+}
+
+impl ToJson for Place {
+    fn write(&self, out: &mut String) {
         match self {
-            Error::Io(error) => error.fmt(f),
-            Error::Line { number, message } => write!(f, "line {number}: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// Reads reports, one a line; empty lines are skipped.
-///
-/// ```
-/// use aerodrome::report::json;
-///
-/// assert!(json::read(&b""[..]).unwrap().is_empty());
-/// let error = json::read(&b"{\"schema\": 9}\n"[..]).unwrap_err();
-/// assert_eq!(error.to_string(), "line 1: expected a report of schema 1, found schema 9");
-/// ```
-pub fn read(input: impl BufRead) -> Result<Vec<Report>, Error> {
-    let mut reports = Vec::new();
-    for (i, line) in input.lines().enumerate() {
-        let line = line.map_err(Error::Io)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let report = parse(&line).map_err(|message| Error::Line {
-            number: i + 1,
-            message,
-        })?;
-        reports.push(report);
-    }
-    Ok(reports)
-}
-
-fn parse(line: &str) -> Result<Report, String> {
-    #[derive(serde::Deserialize)]
-    struct Version {
-        schema: Option<u64>,
-    }
-    let version: Version = serde_json::from_str(line)
-        .map_err(|error| format!("expected a report as a JSON object: {error}"))?;
-    match version.schema {
-        Some(schema) if schema == u64::from(SCHEMA) => {}
-        Some(schema) => {
-            return Err(format!(
-                "expected a report of schema {SCHEMA}, found schema {schema}"
-            ));
-        }
-        None => {
-            return Err(format!(
-                "expected a report of schema {SCHEMA}, found an object without \"schema\""
-            ));
-        }
-    }
-    let report: Report = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    consistent(&report)?;
-    Ok(report)
-}
-
-/// Indices point at something, so that nothing that renders a report has to doubt them.
-fn consistent(report: &Report) -> Result<(), String> {
-    let within = |what: &str, index: usize, length: usize| {
-        (index < length)
-            .then_some(())
-            .ok_or_else(|| format!("{what} {index} does not exist, there are {length}"))
-    };
-    if !report.transactions.is_empty() {
-        within(
-            "blame: transaction",
-            report.blame,
-            report.transactions.len(),
-        )?;
-    }
-    if !report.edges.is_empty() && report.edges.len() != report.transactions.len() {
-        return Err(format!(
-            "{} edges for {} transactions",
-            report.edges.len(),
-            report.transactions.len()
-        ));
-    }
-    for (i, access) in report.accesses.iter().enumerate() {
-        if access.number != i + 1 {
-            return Err(format!(
-                "accesses: expected number {}, found {}",
-                i + 1,
-                access.number
-            ));
-        }
-        within(
-            "accesses: transaction",
-            access.transaction,
-            report.transactions.len(),
-        )?;
-        if let Some(object) = access.object {
-            within("accesses: object", object, report.objects.len())?;
-        }
-    }
-    for number in report.edges.iter().flat_map(|edge| [edge.from, edge.to]) {
-        within(
-            "edges: access",
-            number.wrapping_sub(1),
-            report.accesses.len(),
-        )?;
-    }
-    let Some(window) = &report.window else {
-        return Ok(());
-    };
-    for super::window::Row(_, strand, op, target, place) in &window.events {
-        within("window: strand", *strand, window.strands.len())?;
-        if let Some(target) = target {
-            match op.row().target {
-                Target::Block => within("window: block", *target, window.blocks.len())?,
-                Target::Strand => within("window: strand", *target, window.strands.len())?,
-                Target::Object(_) => within("window: object", *target, window.objects.len())?,
-                Target::Value | Target::Nothing => {
-                    return Err(format!(
-                        "window: {} has no target, found {target}",
-                        op.row().report
-                    ));
-                }
+            Place::Source { file, line, column } => {
+                object(out, &[("file", file), ("line", line), ("column", column)]);
             }
-        }
-        if let Some(place) = place {
-            within("window: place", *place, window.places.len())?;
+            Place::Label { label } => object(out, &[("label", label)]),
         }
     }
-    for gap in &window.gaps {
-        within("window: gap before event", gap.at, window.events.len() + 1)?;
-        for super::window::Inside(strand, block, _) in &gap.open {
-            within("window: strand", *strand, window.strands.len())?;
-            within("window: block", *block, window.blocks.len())?;
-        }
+}
+
+impl ToJson for Block {
+    fn write(&self, out: &mut String) {
+        object(out, &[("name", &self.name), ("place", &self.place)]);
     }
-    Ok(())
+}
+
+impl ToJson for Transaction {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("block", &self.block),
+                ("strand", &self.strand),
+                ("begin", &self.begin),
+                ("place", &self.place),
+                ("panicked", &self.panicked.then_some(true)),
+            ],
+        );
+    }
+}
+
+impl ToJson for Edge {
+    fn write(&self, out: &mut String) {
+        object(out, &[("from", &self.from), ("to", &self.to)]);
+    }
+}
+
+impl ToJson for Access {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("number", &self.number),
+                ("position", &self.position),
+                ("transaction", &self.transaction),
+                ("strand", &self.strand),
+                ("op", &self.op.row().report),
+                ("object", &self.object),
+                ("place", &self.place),
+                ("backtrace", &unless_empty(&self.backtrace)),
+            ],
+        );
+    }
+}
+
+impl ToJson for Frame {
+    fn write(&self, out: &mut String) {
+        object(out, &[("function", &self.function), ("place", &self.place)]);
+    }
+}
+
+impl ToJson for Object {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("kind", &self.kind.name()),
+                ("name", &self.name),
+                ("type", &self.type_name),
+                ("created", &self.created),
+            ],
+        );
+    }
+}
+
+impl ToJson for Excerpt {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("file", &self.file),
+                ("line", &self.line),
+                ("text", &self.text),
+            ],
+        );
+    }
+}
+
+impl ToJson for Slice {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("strands", &self.strands),
+                ("blocks", &self.blocks),
+                ("objects", &self.objects),
+                ("places", &self.places),
+                ("events", &self.events),
+                ("gaps", &unless_empty(&self.gaps)),
+                ("missing", &self.missing),
+            ],
+        );
+    }
+}
+
+impl ToJson for Row {
+    fn write(&self, out: &mut String) {
+        let Row(position, strand, op, target, place) = self;
+        array(out, &[position, strand, &op.row().report, target, place]);
+    }
+}
+
+impl ToJson for Gap {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("at", &self.at),
+                ("events", &self.events),
+                ("open", &self.open),
+            ],
+        );
+    }
+}
+
+impl ToJson for Inside {
+    fn write(&self, out: &mut String) {
+        let Inside(strand, block, begin) = self;
+        array(out, &[strand, block, begin]);
+    }
+}
+
+impl ToJson for Missing {
+    fn write(&self, out: &mut String) {
+        object(
+            out,
+            &[
+                ("from", &self.from),
+                ("to", &self.to),
+                ("events", &self.events),
+                ("bytes", &self.bytes),
+            ],
+        );
+    }
 }

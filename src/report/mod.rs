@@ -4,7 +4,8 @@
 //! steps. [`Report::new`] asks the [`Names`] and does nothing else, because numbers are recycled and the names are only
 //! right at the moment of the violation; it touches no file, so it may run under the collector's lock.
 //! [`Report::with_sources`] then reads the source lines and shortens the paths. From there on everything is a pure
-//! function of the report: [`text`], [`json`], [`sarif`], [`html`].
+//! function of the report: [`text`], [`json`], [`html`] and, with the feature
+//! `json`, SARIF.
 //!
 //! ```
 //! # use aerodrome::check::{Access, Edge, Transaction, Violation};
@@ -41,6 +42,7 @@
 pub mod html;
 pub mod json;
 pub mod pattern;
+#[cfg(feature = "json")]
 pub mod sarif;
 pub mod source;
 mod splits;
@@ -50,7 +52,8 @@ pub(crate) mod words;
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+#[cfg(feature = "json")]
+use serde::Deserialize;
 
 use crate::check::{self, Violation};
 use crate::trace::{
@@ -64,12 +67,13 @@ use window::Slice;
 pub const SCHEMA: u32 = 1;
 
 /// One violation, resolved and owned. Its JSON form is described in [`json`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: u32,
     /// How sure it is.
-    #[serde(default)]
+    #[cfg_attr(feature = "json", serde(default))]
     pub tier: Tier,
     /// The headline: which block is not atomic.
     pub message: String,
@@ -78,10 +82,10 @@ pub struct Report {
     /// What is wrong, in one sentence.
     pub explanation: String,
     /// The cycle step by step, where it has more than two parties.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default))]
     pub chain: Vec<String>,
     /// What to do about it, best first.
-    #[serde(default)]
+    #[cfg_attr(feature = "json", serde(default))]
     pub help: Vec<String>,
     /// The position of the event that closed the cycle, from 1.
     pub event: u64,
@@ -96,22 +100,24 @@ pub struct Report {
     /// The objects of the accesses.
     pub objects: Vec<Object>,
     /// The test or family it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
     /// How often the same violation came up again and was not reported.
-    #[serde(default)]
+    #[cfg_attr(feature = "json", serde(default))]
     pub repeats: u64,
     /// Lines of the sources that the report names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default))]
     pub excerpts: Vec<source::Excerpt>,
     /// The events around the cycle.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Slice>,
 }
 
 /// How sure a report is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "json",
+    derive(Deserialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Tier {
     /// It happened.
     #[default]
@@ -122,9 +128,20 @@ pub enum Tier {
     Potential,
 }
 
+impl Tier {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Observed => "observed",
+            Tier::Predicted => "predicted",
+            Tier::Potential => "potential",
+        }
+    }
+}
+
 /// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "json", derive(Deserialize), serde(untagged))]
 pub enum Place {
     /// File, line and column, each counted from 1.
     Source {
@@ -162,36 +179,35 @@ impl std::fmt::Display for Place {
 }
 
 /// An atomic block.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Block {
     /// Its name; may be empty.
     pub name: String,
     /// Where it is in the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
 /// A transaction of the cycle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Transaction {
     /// Nothing for a single operation outside any block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
     /// The strand's name.
     pub strand: String,
     /// The position at which it began, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<u64>,
     /// Where it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// It was left by a panic.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "json", serde(default))]
     pub panicked: bool,
 }
 
 /// Why one transaction comes before another: the numbers of two accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Edge {
     /// The number of the earlier access.
     pub from: usize,
@@ -200,7 +216,8 @@ pub struct Edge {
 }
 
 /// An access of the cycle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Access {
     /// From 1, in the order in which the accesses happened.
     pub number: usize,
@@ -211,26 +228,24 @@ pub struct Access {
     /// The strand's name.
     pub strand: String,
     /// What it did.
-    #[serde(with = "op_name")]
+    #[cfg_attr(feature = "json", serde(deserialize_with = "json::operation"))]
     pub op: Op,
     /// To which object: an index into the report's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<usize>,
     /// Where.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// How it came there, innermost first, where backtraces are on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default))]
     pub backtrace: Vec<Frame>,
 }
 
 /// A function on the stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Frame {
     /// The function's demangled name.
     pub function: String,
     /// Where in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
@@ -273,19 +288,18 @@ impl Frame {
 }
 
 /// An object of the cycle.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Object {
     /// What it is.
-    #[serde(with = "kind_name")]
+    #[cfg_attr(feature = "json", serde(deserialize_with = "json::kind"))]
     pub kind: ObjectKind,
     /// The name that the program or the trace gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its Rust type.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub type_name: Option<String>,
     /// Where it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Place>,
 }
 
@@ -586,6 +600,49 @@ impl Report {
         self.transactions.get(self.blame)
     }
 
+    /// The same for the same cycle of blocks and operations, wherever in their files they have moved to.
+    pub fn fingerprint(&self) -> String {
+        let mut parts: Vec<String> = vec![format!("{:?}", self.tier), self.pattern.to_string()];
+        for transaction in &self.transactions {
+            parts.push(
+                transaction
+                    .block
+                    .as_ref()
+                    .map(|block| block.name.clone())
+                    .unwrap_or_default(),
+            );
+        }
+        for access in &self.accesses {
+            parts.push(format!(
+                "{} {}",
+                access.transaction,
+                access.op.does(&words::object_label(self, access))
+            ));
+            match &access.place {
+                Some(Place::Source { file, line, .. }) => {
+                    parts.push(file.clone());
+                    parts.push(
+                        self.line(file, *line)
+                            .map(|text| text.trim().to_string())
+                            .unwrap_or_default(),
+                    );
+                }
+                Some(Place::Label { label }) => parts.push(label.clone()),
+                None => {}
+            }
+        }
+        // FNV-1a, the hash of Fowler, Noll and Vo: fingerprints must not change with a library.
+        const FNV_OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const FNV_PRIME: u64 = 0x0100_0000_01b3;
+        let hash = parts
+            .join("\0")
+            .bytes()
+            .fold(FNV_OFFSET_BASIS, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
+            });
+        format!("{hash:016x}")
+    }
+
     /// Every place in the report that a reader looks at.
     pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
         let transactions = self.transactions.iter_mut().flat_map(|t| {
@@ -613,59 +670,5 @@ impl std::fmt::Display for Report {
     /// The report as plain text.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&text::render(self, &text::Style::plain()))
-    }
-}
-
-/// The one of this name; the error lists all names.
-fn one_of<'de, T, D: serde::Deserializer<'de>>(
-    what: &str,
-    known: impl Iterator<Item = (T, &'static str)> + Clone,
-    deserializer: D,
-) -> Result<T, D::Error> {
-    let name = std::borrow::Cow::<str>::deserialize(deserializer)?;
-    let mut found = known.clone().filter(|(_, known)| *known == name);
-    found.next().map(|(value, _)| value).ok_or_else(|| {
-        let known: Vec<&str> = known.map(|(_, name)| name).collect();
-        serde::de::Error::custom(format!(
-            "unknown {what} \"{name}\", expected one of {}",
-            known.join(", ")
-        ))
-    })
-}
-
-mod op_name {
-    use super::*;
-    use crate::trace::TABLE;
-
-    pub(super) fn serialize<S: serde::Serializer>(
-        op: &Op,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(op.row().report)
-    }
-
-    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Op, D::Error> {
-        let known = TABLE.iter().map(|row| (row.op, row.report));
-        one_of("operation", known, deserializer)
-    }
-}
-
-mod kind_name {
-    use super::*;
-
-    pub(super) fn serialize<S: serde::Serializer>(
-        kind: &ObjectKind,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(kind.name())
-    }
-
-    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<ObjectKind, D::Error> {
-        let known = ObjectKind::ALL.iter().map(|kind| (*kind, kind.name()));
-        one_of("kind of object", known, deserializer)
     }
 }

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Access, Report};
 use crate::trace::{Class, Op};
 
@@ -45,8 +43,12 @@ impl Kind {
 }
 
 /// The shape of a cycle. In JSON its name, as [`Display`](fmt::Display) gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "json",
+    derive(serde::Deserialize),
+    serde(try_from = "String")
+)]
 pub enum Pattern {
     /// Two accesses of one object in the blamed block, and another's in between: `read-write-write` and its like, with
     /// `update` in the place of `write` where the operation is one.
@@ -73,12 +75,6 @@ impl fmt::Display for Pattern {
             Pattern::Chain(parties) => write!(f, "chain-{parties}"),
             Pattern::Unknown => f.write_str("unknown"),
         }
-    }
-}
-
-impl From<Pattern> for String {
-    fn from(pattern: Pattern) -> String {
-        pattern.to_string()
     }
 }
 

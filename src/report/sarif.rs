@@ -176,9 +176,9 @@ fn result(report: &Report, rule: Pattern, index: usize) -> Value {
         "level": level,
         "message": { "text": text },
         "locations": [location(report, at, None, None)],
-        "partialFingerprints": { "aerodromeCycle/v1": fingerprint(report) },
+        "partialFingerprints": { "aerodromeCycle/v1": report.fingerprint() },
         "occurrenceCount": report.repeats + 1,
-        "properties": { "tier": report.tier, "pattern": report.pattern, "event": report.event, "test": report.test },
+        "properties": { "tier": report.tier.name(), "pattern": report.pattern.to_string(), "event": report.event, "test": report.test },
     });
     if !related.is_empty() {
         result["relatedLocations"] = related.into();
@@ -287,44 +287,4 @@ fn encode(path: &str) -> String {
         }
     }
     uri
-}
-
-/// The same for the same cycle of blocks and operations, wherever in their files they have moved to.
-pub fn fingerprint(report: &Report) -> String {
-    let mut parts: Vec<String> = vec![format!("{:?}", report.tier), report.pattern.to_string()];
-    for transaction in &report.transactions {
-        parts.push(
-            transaction
-                .block
-                .as_ref()
-                .map(|block| block.name.clone())
-                .unwrap_or_default(),
-        );
-    }
-    for access in &report.accesses {
-        parts.push(format!(
-            "{} {}",
-            access.transaction,
-            access.op.does(&words::object_label(report, access))
-        ));
-        match &access.place {
-            Some(Place::Source { file, line, .. }) => {
-                parts.push(file.clone());
-                parts.push(
-                    report
-                        .line(file, *line)
-                        .map(|text| text.trim().to_string())
-                        .unwrap_or_default(),
-                );
-            }
-            Some(Place::Label { label }) => parts.push(label.clone()),
-            None => {}
-        }
-    }
-    // FNV-1a.
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in parts.join("\0").bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("{hash:016x}")
 }

@@ -7,8 +7,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::{Place, Report};
 
 /// Lines of context before and after each line that a report names.
@@ -19,7 +17,8 @@ const LONGEST_LINE: usize = 400;
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// Consecutive lines of a source file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Deserialize))]
 pub struct Excerpt {
     /// As in the report's places.
     pub file: String,

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use serde::{Deserialize, Serialize};
+#[cfg(feature = "json")]
+use serde::Deserialize;
 
 use super::{Block, Object, Place, StrandNames};
 use crate::trace::{BlockId, Event, Names, ObjectId, Op, Owner, SiteId, StrandId, Target};
@@ -436,7 +437,8 @@ pub fn parse_bytes(text: &str) -> Result<usize, String> {
 }
 
 /// A window's events in a report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Slice {
     /// The strands' names.
     pub strands: Vec<String>,
@@ -449,26 +451,27 @@ pub struct Slice {
     /// The events, in order.
     pub events: Vec<Row>,
     /// Where events were left out to keep the report small.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default))]
     pub gaps: Vec<Gap>,
     /// What the window was too small for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
 }
 
 /// An event in a [`Slice`]: its position, the index of its strand, the operation, the index of its object, block or strand,
 /// and the index of its place. In JSON an array.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Row(
     pub u64,
     pub usize,
-    #[serde(with = "super::op_name")] pub Op,
+    #[cfg_attr(feature = "json", serde(deserialize_with = "super::json::operation"))] pub Op,
     pub Option<usize>,
     pub Option<usize>,
 );
 
 /// Events that were left out of a report; none before the first event, where transactions are open already.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Gap {
     /// Before which of the slice's events.
     pub at: usize,
@@ -480,11 +483,13 @@ pub struct Gap {
 
 /// An open transaction in a [`Gap`]: the index of its strand, that of its block, and the position of its begin, 0 where that
 /// is not known. In JSON an array.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Inside(pub usize, pub usize, pub u64);
 
 /// Events since the oldest open transaction's begin that the window had no room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Missing {
     /// The first one's position.
     pub from: u64,

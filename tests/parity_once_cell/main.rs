@@ -7,15 +7,6 @@ macro_rules! cases {
         mod cases {
             include!("cases.rs");
         }
-        #[allow(
-            clippy::all,
-            clippy::undocumented_unsafe_blocks,
-            missing_docs,
-            reason = "as it is at its authors'"
-        )]
-        mod upstream {
-            include!("upstream.rs");
-        }
     };
 }
 

@@ -11,16 +11,6 @@ macro_rules! cases {
         mod arc {
             include!("arc.rs");
         }
-        #[allow(
-            clippy::all,
-            clippy::undocumented_unsafe_blocks,
-            unused_parens,
-            missing_docs,
-            reason = "as it is at its authors'"
-        )]
-        mod upstream {
-            include!("upstream.rs");
-        }
     };
 }
 

@@ -1,5 +1,5 @@
 //! Reports: what they say, and in which form.
-#![cfg(feature = "trace")]
+#![cfg(feature = "json")]
 
 mod cases;
 #[cfg(feature = "cli")]

@@ -1,0 +1,3 @@
+//! crossbeam-channel's own tests on the mirror.
+
+include!(concat!(env!("OUT_DIR"), "/crossbeam_channel.rs"));
