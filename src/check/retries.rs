@@ -519,13 +519,13 @@ impl<T: Copy> Retries<T> {
 
     /// Whether events on the object are held back: then its number must not be given to another.
     pub fn holds_object(&self, object: ObjectId) -> bool {
-        let touched = self.touched.get(object.0 as usize);
+        let touched = self.touched.get(object);
         touched.is_some_and(|&id| self.has_queue(id))
     }
 
     /// Whether events of the strand are held back: then its number must not be given to another.
     pub fn holds_strand(&self, strand: StrandId) -> bool {
-        let strand = self.strands.get(strand.0 as usize);
+        let strand = self.strands.get(strand);
         strand.is_some_and(|it| self.has_queue(it.touched))
     }
 
