@@ -166,12 +166,12 @@ fn follow(author: &mut Author, run: &Run, strand: u32, own: u32, length: usize, 
         author.push(strand, Op::Begin, 2);
     }
     author.push(strand, Op::Read, LEADERS);
-    let lock = author.below(run.locks);
-    let shared = 1 + lock;
-    author.push(strand, Op::Acquire, 1 << 30 | lock);
+    // A lock and what it guards have one number.
+    let shared = 1 + author.below(run.locks);
+    author.push(strand, Op::Acquire, shared);
     author.push(strand, Op::Read, shared);
     author.push(strand, Op::Write, shared);
-    author.push(strand, Op::Release, 1 << 30 | lock);
+    author.push(strand, Op::Release, shared);
     for _ in 0..length.saturating_sub(7) {
         let variable = 1 + run.locks + strand * own + author.below(own);
         let op = if author.below(4) == 0 {
@@ -270,10 +270,10 @@ fn growing(rounds: u32) -> Vec<Event> {
         for (strand, leader) in [(2, 0), (3, 1)] {
             author.push(strand, Op::Begin, 2);
             author.push(strand, Op::Read, leader);
-            author.push(strand, Op::Write, 10 + 2 * (round % 1_000) + strand - 2);
+            author.push(strand, Op::Write, 10 + 2 * round + strand - 2);
             author.push(strand, Op::End, 2);
         }
-        author.push(1, Op::Read, 10 + 2 * (round % 1_000));
+        author.push(1, Op::Read, 10 + 2 * round);
     }
     author.events
 }
@@ -385,11 +385,11 @@ fn cav2009() {
             let strand = transaction % threads;
             author.push(strand, Op::Begin, 1);
             for _ in 0..length.saturating_sub(2) / 4 {
-                let (lock, entity) = (author.below(locks), author.below(entities));
-                author.push(strand, Op::Acquire, 1 << 20 | lock);
+                let (lock, entity) = (entities + author.below(locks), author.below(entities));
+                author.push(strand, Op::Acquire, lock);
                 author.push(strand, Op::Read, entity);
                 author.push(strand, Op::Write, entity);
-                author.push(strand, Op::Release, 1 << 20 | lock);
+                author.push(strand, Op::Release, lock);
             }
             author.push(strand, Op::End, 1);
         }
