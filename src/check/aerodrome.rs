@@ -423,17 +423,21 @@ impl Aerodrome {
     /// An event that comes after others.
     fn arrive(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
+        if let Op::Acquire | Op::Upgrade = event.op {
+            let Sync {
+                exclusive, shared, ..
+            } = self.sync(event);
+            let (mut exclusive, mut shared) = (std::mem::take(exclusive), std::mem::take(shared));
+            let found = self.after(&mut exclusive, slot, position);
+            let after_shared = self.after(&mut shared, slot, position);
+            self.exclude(exclusive, slot, event);
+            return found.or(after_shared);
+        }
         let mut sync = std::mem::take(self.sync(event));
         let found = match event.op {
             Op::Recv => self.after(&mut sync.send, slot, position),
             Op::Await => self.after(&mut sync.signals, slot, position),
-            Op::AcquireShared => self.after(&mut sync.exclusive, slot, position),
-            _ => {
-                let exclusive = self.after(&mut sync.exclusive, slot, position);
-                let shared = self.after(&mut sync.shared, slot, position);
-                self.exclude(sync.exclusive, slot, event);
-                return exclusive.or(shared);
-            }
+            _ => self.after(&mut sync.exclusive, slot, position),
         };
         *self.sync(event) = sync;
         found

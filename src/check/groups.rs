@@ -4,8 +4,6 @@
 //! base, and the vain updates since the last write, one group for each kind. Everything older is
 //! implied through these.
 
-use std::iter;
-
 use crate::trace::{Op, Update};
 
 /// Whether two accesses of one variable can be exchanged.
@@ -22,10 +20,25 @@ pub(super) fn commute(a: Op, b: Op) -> bool {
 pub(super) struct Groups<G> {
     current: Group<G>,
     before: Group<G>,
+    /// What few variables have.
+    rare: Option<Box<Rare<G>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Rare<G> {
     /// What came before reads and updates of one kind that have taken turns; see
     /// [`exact`](super::exact).
     base: Group<G>,
     vain: Vec<(Update, G)>,
+}
+
+impl<G: Default> Default for Rare<G> {
+    fn default() -> Self {
+        Rare {
+            base: Group::default(),
+            vain: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -55,34 +68,35 @@ impl<G: Default> Default for Groups<G> {
         Groups {
             current: Group::default(),
             before: Group::default(),
-            base: Group::default(),
-            vain: Vec::new(),
+            rare: None,
         }
     }
 }
 
 impl<G: Default> Groups<G> {
     /// The groups that an access comes after.
+    #[inline]
     pub(super) fn before(&mut self, op: Op) -> impl Iterator<Item = &mut G> {
-        let group = match op {
-            _ if !self.current.commutes(op) => &mut self.current,
-            Op::Vain(_) if self.before.commutes(op) => &mut self.base,
-            _ => &mut self.before,
+        let (base, vain) = match &mut self.rare {
+            Some(rare) => (Some(&mut rare.base), &mut rare.vain[..]),
+            None => (None, &mut [][..]),
         };
-        let vain = self.vain.iter_mut();
+        let group = match op {
+            _ if !self.current.commutes(op) => Some(&mut self.current),
+            Op::Vain(_) if self.before.commutes(op) => base,
+            _ => Some(&mut self.before),
+        };
+        let vain = vain.iter_mut();
         let vain = vain.filter(move |(kind, _)| !commute(Op::Vain(*kind), op));
-        iter::once(&mut group.members).chain(vain.map(|(_, members)| members))
+        let group = group.into_iter().map(|group| &mut group.members);
+        group.chain(vain.map(|(_, members)| members))
     }
 
     /// The group that an access joins; what it makes superfluous is forgotten.
+    #[inline]
     pub(super) fn join(&mut self, op: Op) -> &mut G {
         if let Op::Vain(kind) = op {
-            let known = self.vain.iter().position(|(it, _)| *it == kind);
-            let at = known.unwrap_or_else(|| {
-                self.vain.push((kind, G::default()));
-                self.vain.len() - 1
-            });
-            return &mut self.vain[at].1;
+            return self.join_vain(kind);
         }
         if self.current.op.is_none() || !self.current.commutes(op) {
             self.begin(op);
@@ -90,32 +104,48 @@ impl<G: Default> Groups<G> {
         &mut self.current.members
     }
 
+    fn join_vain(&mut self, kind: Update) -> &mut G {
+        let vain = &mut self.rare.get_or_insert_default().vain;
+        let known = vain.iter().position(|(it, _)| *it == kind);
+        let at = known.unwrap_or_else(|| {
+            vain.push((kind, G::default()));
+            vain.len() - 1
+        });
+        &mut vain[at].1
+    }
+
     /// A new group begins, with an access that is not in vain.
     fn begin(&mut self, op: Op) {
         let last = std::mem::take(&mut self.current);
         self.current.op = Some(op);
-        let older = std::mem::take(&mut self.before);
-        match (last.op, op) {
-            (_, Op::Write | Op::ReadWrite) => {
-                self.base = Group::default();
-                self.vain.clear();
-                return;
-            }
-            (Some(Op::Read), Op::Update(_)) | (Some(Op::Update(_)), Op::Read) => {
-                if older.op != Some(op) {
-                    self.base = older;
-                }
-            }
-            _ => self.base = Group::default(),
+        if let Op::Write | Op::ReadWrite = op {
+            self.before = Group::default();
+            self.rare = None;
+            return;
         }
-        self.before = last;
+        let take_turns = matches!(
+            (last.op, op),
+            (Some(Op::Read), Op::Update(_)) | (Some(Op::Update(_)), Op::Read)
+        );
+        let older = std::mem::replace(&mut self.before, last);
+        if take_turns && older.op.is_some() {
+            if older.op != Some(op) {
+                self.rare.get_or_insert_default().base = older;
+            }
+        } else if let Some(rare) = &mut self.rare {
+            rare.base = Group::default();
+        }
     }
 
     /// All groups.
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut G> {
-        let groups = [&mut self.current, &mut self.before, &mut self.base];
-        let groups = groups.into_iter().map(|group| &mut group.members);
-        groups.chain(self.vain.iter_mut().map(|(_, members)| members))
+        let groups = [&mut self.current, &mut self.before].into_iter();
+        let (base, vain) = match &mut self.rare {
+            Some(rare) => (Some(&mut rare.base), &mut rare.vain[..]),
+            None => (None, &mut [][..]),
+        };
+        let groups = groups.chain(base).map(|group| &mut group.members);
+        groups.chain(vain.iter_mut().map(|(_, members)| members))
     }
 
     /// The last write, if nothing but one more group came after it.

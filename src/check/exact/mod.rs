@@ -254,6 +254,7 @@ impl Exact {
         step.found
     }
 
+    #[inline(always)]
     fn access_step(&mut self, slot: u32, step: &mut Step) {
         let Step {
             event,
@@ -377,7 +378,7 @@ impl Exact {
     }
 
     /// A strand takes a lock.
-    #[inline]
+    #[inline(always)]
     fn acquire(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
         let Some(lock) = self.locks.get_mut(event.target) else {
@@ -416,7 +417,7 @@ impl Exact {
     }
 
     /// A strand gives a lock back, or its right to exclude others.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, tag: Tag, event: &Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.graph.slot(event, position);
         let lock = self.locks.entry(event.target);
