@@ -111,10 +111,8 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
             let target = message.target.as_ref();
             target.is_some_and(|target| target.name.replace('-', "_") == built)
         };
-        let files = messages.iter().filter(named).flat_map(|it| &it.filenames);
-        let rlib = files
-            .filter(|file| file.extension().is_some_and(|end| end == "rlib"))
-            .next();
+        let mut files = messages.iter().filter(named).flat_map(|it| &it.filenames);
+        let rlib = files.find(|file| file.extension().is_some_and(|end| end == "rlib"));
         let rlib = rlib.ok_or_else(|| {
             Failure::new(format!(
                 "Cargo has built no library `{built}` in {}",

@@ -17,6 +17,8 @@ struct Package {
     name: String,
     version: String,
     arguments: Vec<String>,
+    /// Why it differs, where that cannot be helped.
+    reason: Option<String>,
     /// Stands before the first empty line.
     is_light: bool,
 }
@@ -26,15 +28,19 @@ fn packages() -> Vec<Package> {
     let mut packages = Vec::new();
     for line in include_str!("crates.txt").lines() {
         is_light &= !line.is_empty();
-        let mut words = line.split(' ').map(str::to_owned);
+        let (line, reason) = match line.split_once(" # ") {
+            Some((line, reason)) => (line, Some(reason.to_owned())),
+            None => (line, None),
+        };
+        let mut words = line.split_whitespace().map(str::to_owned);
         if let (false, Some(name), Some(version)) =
             (line.starts_with('#'), words.next(), words.next())
         {
-            let arguments = words.collect();
             packages.push(Package {
                 name,
                 version,
-                arguments,
+                arguments: words.collect(),
+                reason,
                 is_light,
             });
         }
@@ -94,7 +100,13 @@ fn compare(package: &Package, target: &Path) -> Result<(String, bool), Box<dyn E
     if checked.reports > 0 {
         differences.push(format!("{} violations", checked.reports));
     }
-    let same = differences.is_empty();
+    let same = differences.is_empty() || package.reason.is_some();
+    differences.extend(
+        package
+            .reason
+            .iter()
+            .map(|reason| format!("because it {reason}")),
+    );
     let shown = match differences.as_slice() {
         [] => "none".to_owned(),
         some if some.len() > 4 => format!("{}; and {} more", some[..3].join("; "), some.len() - 3),
