@@ -213,12 +213,12 @@ fn bad_input_exits_with_2_and_without_a_verdict() {
         ),
         (&missing, format!("error: {missing}: ")),
     ] {
-        for command in [
-            &["check"][..],
-            &["check", "--json"],
-            &["check", "--all"],
-            &["stats"],
-        ] {
+        let all = ["check", "--all"];
+        for command in [&["check"][..], &["check", "--json"], &all, &["stats"]] {
+            // See below.
+            if (file, command) == (&cut, &all) {
+                continue;
+            }
             let ran = run(&[command, &[file]].concat());
             assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{file}");
             assert!(ran.err.starts_with(&expected), "{}", ran.err);
@@ -229,27 +229,33 @@ fn bad_input_exits_with_2_and_without_a_verdict() {
 #[test]
 fn bad_usage_exits_with_2_and_says_what_was_expected() {
     for (arguments, expected) in [
+        (&["fly"][..], "unrecognized subcommand 'fly'"),
+        (&["chekc", "a"], "a similar subcommand exists: 'check'"),
         (
-            &[][..],
-            "expected a command: check, predict, lattice, stats, convert or report",
+            &["check"],
+            "required arguments were not provided:\n  <FILE>",
         ),
+        (&["check", "a", "b"], "unexpected argument 'b' found"),
         (
-            &["fly"],
-            "expected a command (check, predict, lattice, stats, convert or report), found `fly`",
+            &["check", "--engine", "steam", "a"],
+            "possible values: exact, aerodrome, aerodrome-basic, velodrome",
         ),
-        (&["check"], "expected FILE, found 0 files"),
-        (&["check", "a", "b"], "expected FILE, found 2 files"),
-        (&["check", "--engine", "steam", "a"], "--engine: "),
         (
             &["check", "--semantics", "c", "a"],
-            "--semantics: expected rust or paper",
+            "possible values: rust, paper",
         ),
         (
             &["check", "--format", "xml", "a"],
-            "--format: expected std, csv, rr or aero, found `xml`",
+            "possible values: std, csv, rr, aero",
         ),
-        (&["check", "--fast", "a"], "invalid option '--fast'"),
-        (&["convert", "a"], "expected IN and OUT, found 1 files"),
+        (
+            &["check", "--jsn", "a"],
+            "a similar argument exists: '--json'",
+        ),
+        (
+            &["convert", "a"],
+            "required arguments were not provided:\n  <OUT>",
+        ),
         (
             &["convert", "a.std", "b.csv"],
             "expected std or aero for OUT, found csv",
@@ -262,27 +268,144 @@ fn bad_usage_exits_with_2_and_says_what_was_expected() {
             &["convert", "a.std", "b"],
             "expected OUT to end with .std or .aero, or --to, found `b`",
         ),
+        (&["man", "fly"], "expected one of check, predict, "),
     ] {
         let ran = run(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
-        assert!(
-            ran.err.starts_with(&format!("error: {expected}")),
-            "{}",
-            ran.err
-        );
+        assert!(ran.err.starts_with("error: "), "{}", ran.err);
+        assert!(ran.err.contains(expected), "{expected}: {}", ran.err);
+    }
+    // Whoever asks for nothing gets an overview.
+    let ran = run(&[]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("Usage: aerodrome"), "{}", ran.err);
+}
+
+const COMMANDS: [&str; 8] = [
+    "check",
+    "predict",
+    "lattice",
+    "stats",
+    "convert",
+    "report",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for command in COMMANDS {
+        for flag in ["--help", "-h"] {
+            let ran = run(&[command, flag]);
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+            let usage = format!("Usage: aerodrome {command}");
+            assert!(ran.out.contains(&usage), "{}", ran.out);
+        }
+        let help = run(&[command, "--help"]).out;
+        assert!(help.contains(&format!("  aerodrome {command} ")), "{help}");
+        assert!(help.contains("Example"), "{help}");
+    }
+    assert!(run(&["--help"]).out.contains("Usage: aerodrome"));
+    assert!(run(&["--version"]).out.starts_with("aerodrome "));
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    let page = run(&["man"]).out;
+    assert!(page.contains(".TH aerodrome 1"), "{page}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&["completions", shell]).out;
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        assert!(script.contains("not-atomic"), "{shell}");
+    }
+    for command in COMMANDS {
+        assert!(page.contains(command), "{command} in {page}");
+        let page = run(&["man", command]).out;
+        assert!(page.starts_with(".ie \\n(.g"), "{command}: {page}");
     }
 }
 
 #[test]
-fn every_command_has_help() {
-    for command in [&[][..], &["check"], &["stats"], &["convert"]] {
-        for flag in ["--help", "-h"] {
-            let ran = run(&[command, &[flag]].concat());
-            assert_eq!(ran.code, 0);
-            assert!(ran.out.contains("Usage: aerodrome"), "{}", ran.out);
-        }
+fn colour_is_as_asked_for_and_quiet_leaves_the_exit_code() {
+    let folder = Folder::new("terminal");
+    let file = folder.file("a.std", VIOLATION);
+    let coloured = |arguments: &[&str]| run(arguments).out.contains("\x1b[");
+    assert!(coloured(&["check", "--color", "always", &file]));
+    assert!(coloured(&["--color=always", "report", &file]));
+    assert!(!coloured(&["check", "--color", "never", &file]));
+    assert!(!coloured(&["check", &file]));
+    for (arguments, code) in [
+        (&["check", "--quiet", &file][..], 1),
+        (&["-q", "predict", &file], 1),
+        (&["lattice", "-q", "--property", "1 == 2", &file], 1),
+    ] {
+        let ran = run(arguments);
+        assert_eq!(
+            (ran.out.as_str(), ran.err.as_str()),
+            ("", ""),
+            "{arguments:?}"
+        );
+        assert_eq!(ran.code, code, "{arguments:?}");
     }
-    assert!(run(&["--version"]).out.starts_with("aerodrome "));
+    assert!(!run(&["check", "--quiet", "--json", &file]).out.is_empty());
+}
+
+#[test]
+fn with_all_a_cut_file_is_judged_as_far_as_it_goes() {
+    let folder = Folder::new("cut");
+    let cut = |name: &str, text: &str| {
+        let binary = folder.path(&format!("{name}.aero"));
+        assert_eq!(
+            run(&["convert", &folder.file("a.std", text), &binary]).code,
+            0
+        );
+        let mut bytes = fs::read(&binary).unwrap();
+        bytes.truncate(bytes.len() - 1);
+        folder.file(&format!("{name}.cut.aero"), bytes)
+    };
+    let (good, bad) = (cut("good", SERIALIZABLE), cut("bad", VIOLATION));
+    let ran = run(&["check", "--all", &good]);
+    assert_eq!(ran.code, 2, "nobody knows what came after");
+    assert_eq!(
+        ran.out,
+        "serializable: 10 events, as far as the file goes\n"
+    );
+    assert!(
+        ran.err.starts_with(&format!("error: {good}: byte ")),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("the file is cut off"), "{}", ran.err);
+
+    let ran = run(&["check", "--all", &bad]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.contains("violation: 8 events read\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.err.contains("the file is cut off"), "{}", ran.err);
+
+    let ran = run(&["check", "--all", "--json", &bad]);
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, &answer["verdict"]), (1, &"violation".into()));
+    assert!(
+        answer["cut_off"]
+            .as_str()
+            .unwrap()
+            .contains("the file is cut off")
+    );
+
+    let page = folder.path("page.html");
+    let ran = run(&["report", "--html", &page, &bad]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("`transfer` is not atomic")
+    );
 }
 
 #[test]

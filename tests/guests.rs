@@ -49,8 +49,10 @@ mod fixture {
 
     /// The test's own thread touches nothing before it drops the counters.
     #[test]
-    #[ignore = "a fixture"]
     fn pipeline() {
+        if !crate::process::is_child() {
+            return;
+        }
         const ROUNDS: usize = 2_000;
         let (value, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
@@ -73,8 +75,10 @@ mod fixture {
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn block_on_its_own_thread() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         let (first, second) = (Barrier::new(2), Barrier::new(2));
         std::thread::scope(|scope| {
@@ -118,16 +122,20 @@ mod fixture {
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn both_are_guests() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn a_block_comes_later() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
@@ -135,8 +143,10 @@ mod fixture {
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn a_join_comes_later() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
@@ -145,8 +155,10 @@ mod fixture {
     }
 
     #[aerodrome::test]
-    #[ignore = "a fixture"]
     fn judged_at_its_end() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
@@ -165,8 +177,10 @@ mod fixture {
 
     /// The violation is closed on a thread of the pool.
     #[test]
-    #[ignore = "a fixture"]
     fn closed_in_a_pool() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Arc::new(Mutex::new(0));
         let (theirs, turn) = (value.clone(), Arc::new(Barrier::new(2)));
         let (their_turn, pool) = (turn.clone(), pool());
@@ -216,20 +230,26 @@ mod fixture {
     }
 
     #[aerodrome::test]
-    #[ignore = "a fixture"]
     fn served_first() {
+        if !crate::process::is_child() {
+            return;
+        }
         serve_with_violation();
     }
 
     #[aerodrome::test]
-    #[ignore = "a fixture"]
     fn served_second() {
+        if !crate::process::is_child() {
+            return;
+        }
         serve_with_violation();
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn predicted() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         std::thread::scope(|scope| {
             twice(&value, || ());
@@ -238,8 +258,10 @@ mod fixture {
     }
 
     #[test]
-    #[ignore = "a fixture"]
     fn predicted_among_guests() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         std::thread::scope(|scope| {
             scope.spawn(|| twice(&value, || ()));
@@ -263,8 +285,10 @@ mod fixture {
 
     /// Operations of all sorts, while there is something to deliver.
     #[test]
-    #[ignore = "a fixture"]
     fn operations_are_no_safe_points() {
+        if !crate::process::is_child() {
+            return;
+        }
         let value = Mutex::new(0);
         violate_among_guests(&value);
         assert_eq!(*value.lock().unwrap(), 12);
@@ -286,7 +310,7 @@ const REPORT: &str = "error: `twice` is not atomic";
 /// Runs fixtures side by side, on threads that are named after them.
 fn fixtures(names: &[&str], set: impl FnOnce(&mut Command)) -> Ended {
     let mut command = process::clean(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--test-threads=4"]);
+    command.args(["--exact", "--test-threads=4"]);
     command.args(names.iter().map(|name| format!("fixture::{name}")));
     set(&mut command);
     run(&mut command)
@@ -311,7 +335,7 @@ fn fails(name: &str) -> Ended {
 fn fails_late(name: &str, report: &str) {
     let mut command = process::clean("sh");
     let binary = std::env::current_exe().unwrap();
-    let script = "exec \"$0\" --ignored --exact --test-threads=4 \"$1\" 2>&1";
+    let script = "exec \"$0\" --exact --test-threads=4 \"$1\" 2>&1";
     command.args(["-c", script]);
     command.arg(binary).arg(format!("fixture::{name}"));
     let ended = run(&mut command).expect_code(101);

@@ -66,8 +66,10 @@ fn panics_in_blocks_and_guards_end_them() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_panics() {
+    if !process::is_child() {
+        return;
+    }
     let mutex = Arc::new(Mutex::new(0));
     for round in 0..100 {
         let theirs = mutex.clone();
@@ -112,8 +114,10 @@ fn a_poisoned_lock_is_as_std_has_it() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_poison() {
+    if !process::is_child() {
+        return;
+    }
     let (mutex, rwlock) = (Mutex::new(1), RwLock::new(1));
     let poison = |f: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
     poison(&|| {
@@ -164,8 +168,10 @@ fn leaked_guards_leave_the_rest_alone() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_leaked_guards() {
+    if !process::is_child() {
+        return;
+    }
     for round in 0..1_000 {
         let (mut mutex, rwlock) = (Mutex::new(round), RwLock::new(round));
         let (bare, watched) = (Mutex::new(()), Arc::new(RwLock::new(())));
@@ -202,8 +208,10 @@ fn a_lock_that_another_strand_drops_while_its_guard_is_leaked_holds_nobody_up() 
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_leaked_and_dropped() {
+    if !process::is_child() {
+        return;
+    }
     let (give, take) = std::sync::mpsc::channel::<Arc<Mutex<u32>>>();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     // Holds a lock for good, says nothing more, and lives on.
@@ -239,8 +247,10 @@ fn ten_thousand_short_threads_need_no_memory() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_short_threads() {
+    if !process::is_child() {
+        return;
+    }
     let sum = Arc::new(Mutex::new(0_u64));
     let round = |join: bool| {
         let start = *sum.lock().unwrap();
@@ -304,8 +314,10 @@ fn threads_that_the_mirror_did_not_fork_are_strands_of_their_own() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_foreign_threads() {
+    if !process::is_child() {
+        return;
+    }
     let sum = Arc::new(Mutex::new(0_u64));
     for _ in 0..100 {
         let theirs = sum.clone();
@@ -331,8 +343,10 @@ fn threads_that_outlive_main_are_left_alone() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_outlived() {
+    if !process::is_child() {
+        return;
+    }
     let sum = Arc::new(AtomicU64::new(0));
     for _ in 0..3 {
         let own = Mutex::new(0_u64);
@@ -365,8 +379,10 @@ fn the_process_may_exit_inside_a_block() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_exits() {
+    if !process::is_child() {
+        return;
+    }
     let mutex = Arc::new(Mutex::new(0));
     let theirs = mutex.clone();
     let other = thread::spawn(move || {
@@ -442,8 +458,10 @@ fn it_works_before_main_at_the_end_of_threads_and_during_exit() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_early_and_late() {
+    if !process::is_child() {
+        return;
+    }
     assert!(BEFORE_MAIN.load(Ordering::Relaxed));
     // SAFETY: a function that C may call.
     unsafe { atexit(after_main) };
@@ -474,8 +492,10 @@ fn a_violation_that_nobody_hears_is_told_at_exit_and_fails_the_process() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_unheard() {
+    if !process::is_child() {
+        return;
+    }
     // Detached, so that nobody waits for it; and waited for in a way that nobody sees.
     let (end, ended) = std::sync::mpsc::channel::<()>();
     thread::spawn(move || {
@@ -534,8 +554,10 @@ fn a_violation_stops_the_test_in_mode_panic_and_not_in_mode_log() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_heard() {
+    if !process::is_child() {
+        return;
+    }
     thread::spawn(torn_read).join().unwrap();
     println!("done");
 }
@@ -553,8 +575,10 @@ fn a_handler_that_panics_is_told_of_and_the_program_goes_on() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_handler() {
+    if !process::is_child() {
+        return;
+    }
     static TOLD: Mutex<u32> = Mutex::new(0);
     aerodrome::on_violation(|_| {
         *TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
@@ -602,7 +626,7 @@ fn a_trace_that_cannot_be_written_is_told_of_once_and_the_program_goes_on() {
     let stem = program.file_stem().unwrap().to_string_lossy().into_owned();
     let mut shell = Command::new("sh");
     let script = format!(
-        "ln -s /dev/full \"$1/{stem}-$$.aero\" && exec \"$2\" --ignored --exact --nocapture --test-threads=1 child_busy"
+        "ln -s /dev/full \"$1/{stem}-$$.aero\" && exec \"$2\" --exact --nocapture --test-threads=1 child_busy"
     );
     shell
         .args(["-c", &script, "sh"])
@@ -610,7 +634,8 @@ fn a_trace_that_cannot_be_written_is_told_of_once_and_the_program_goes_on() {
         .arg(&program);
     shell
         .env("AERODROME_TRACE", directory.path())
-        .env("AERODROME_QUIET", "1");
+        .env("AERODROME_QUIET", "1")
+        .env(process::CHILD, "1");
     let ended = run(&mut shell).expect_code(0);
     assert_eq!(
         ended.count(
@@ -625,8 +650,10 @@ fn a_trace_that_cannot_be_written_is_told_of_once_and_the_program_goes_on() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_busy() {
+    if !process::is_child() {
+        return;
+    }
     let mutex = Mutex::new(0_u64);
     for _ in 0..100_000 {
         atomic_block! { *mutex.lock().unwrap() += 1; }
@@ -642,8 +669,10 @@ fn a_million_objects_leave_no_memory_behind() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_objects() {
+    if !process::is_child() {
+        return;
+    }
     let one = |n: u64| {
         let mutex = Mutex::new(n);
         let atomic = AtomicU64::new(n);

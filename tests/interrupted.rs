@@ -43,8 +43,10 @@ fn more_strands_than_chunks_go_on() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_fills_chunks() {
+    if !process::is_child() {
+        return;
+    }
     const STRANDS: usize = 300;
     let all = Barrier::new(STRANDS);
     let shared = AtomicU64::new(0);
@@ -73,8 +75,10 @@ fn ten_thousand_strands_live_at_once() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_has_ten_thousand_strands() {
+    if !process::is_child() {
+        return;
+    }
     const STRANDS: usize = 10_000;
     let start = Instant::now();
     static ALIVE: (UntrackedMutex<usize>, UntrackedCondvar) =
@@ -144,8 +148,10 @@ fn a_forked_child_runs_untracked_and_exits() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_forks() {
+    if !process::is_child() {
+        return;
+    }
     let (lock, counter) = (Mutex::new(0), AtomicU64::new(0));
     *lock.lock().unwrap() += 1;
     let held = Mutex::new(0);
@@ -175,8 +181,10 @@ fn a_child_that_is_forked_in_the_middle_of_everything_exits() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_forks_while_others_record() {
+    if !process::is_child() {
+        return;
+    }
     let stop = AtomicBool::new(false);
     thread::scope(|s| {
         for _ in 0..2 {
@@ -248,8 +256,10 @@ fn a_handler_and_what_it_interrupts_use_the_same_atomic() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_shares_an_atomic_with_its_handler() {
+    if !process::is_child() {
+        return;
+    }
     let mut own = 0;
     {
         let _interrupts = Interrupts::by(adds_to_the_same);
@@ -310,8 +320,10 @@ fn a_handler_destroys_no_record() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_records_beside_its_handler() {
+    if !process::is_child() {
+        return;
+    }
     let [unnamed, named, in_block] = std::array::from_fn(|_| AtomicU64::new(0));
     let locked = Mutex::new(0);
     aerodrome::name(&named, "named");
@@ -352,8 +364,10 @@ fn a_record_that_never_comes_ends_checking_and_not_the_program() {
 }
 
 #[test]
-#[ignore = "a child"]
 fn child_waits_for_a_record() {
+    if !process::is_child() {
+        return;
+    }
     let lock = Mutex::new(7);
     let guard = lock.lock().unwrap();
     std::thread::scope(|s| {

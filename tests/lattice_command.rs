@@ -143,11 +143,14 @@ fn what_cannot_be_decided_is_said_with_the_place() {
     refused(
         &[],
         FLIGHT,
-        "error: expected --property FORMULA, found none\n`aerodrome --help` says how it is used\n",
+        "error: the following required arguments were not provided:\n  --property <FORMULA>\n\n\
+         Usage: aerodrome lattice --property <FORMULA> --format <FORMAT> <FILE>\n\n\
+         For more information, try '--help'.\n",
     );
     refused(
         &["--property", "x > 0", "--width", "0"],
         FLIGHT,
-        "error: --width: expected a number from 1, found `0`\n`aerodrome --help` says how it is used\n",
+        "error: invalid value '0' for '--width <N>': expected a number from 1, found `0`\n\n\
+         For more information, try '--help'.\n",
     );
 }

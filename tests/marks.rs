@@ -931,8 +931,9 @@ mod tests {
 
     #[aerodrome::test]
     #[ignore = "shows that the attribute is kept"]
-    fn an_ignored_test_does_not_run() {
-        unreachable!();
+    fn an_ignored_test_runs_only_if_it_is_asked_for() {
+        let asked = ["--ignored", "--include-ignored"];
+        assert!(std::env::args().any(|argument| asked.contains(&argument.as_str())));
     }
 
     #[aerodrome::test(runs = 2)]

@@ -69,6 +69,40 @@ fn json_has_the_same_content() {
 }
 
 #[test]
+fn predictions_become_a_page_and_sarif_in_the_order_of_the_schedule() {
+    let output = predict(&["--analysis", "minimal", "--sarif", "-"], RUN);
+    assert_eq!(output.status.code(), Some(1));
+    let log: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(
+        (results.len(), &results[0]["level"]),
+        (1, &"warning".into())
+    );
+    let text = results[0]["message"]["text"].as_str().unwrap();
+    assert!(
+        text.contains("is not atomic under another schedule of this run"),
+        "{text}"
+    );
+    let steps = results[0]["relatedLocations"].as_array().unwrap();
+    let told: Vec<&str> = steps
+        .iter()
+        .map(|it| it["message"]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    for (step, thread) in told.iter().zip(["`T0`", "`T1`", "`T0`"]) {
+        assert!(step.contains(thread), "{told:?}");
+    }
+
+    let page = predict(&["--analysis", "minimal,reduction", "--html", "-"], RUN);
+    assert_eq!(page.status.code(), Some(1));
+    let page = String::from_utf8_lossy(&page.stdout);
+    assert!(
+        page.contains("is not atomic under another schedule of this run"),
+        "{page}"
+    );
+}
+
+#[test]
 fn nothing_predicted_exits_with_0_and_a_deadlock_alone_does_too() {
     let output = predict(
         &["--analysis", "minimal,deadlock"],
@@ -113,8 +147,12 @@ fn bad_input_unknown_analyses_and_unknown_rules_exit_with_2_and_say_why() {
         let output = predict(&[option, "magic"], RUN);
         assert_eq!(output.status.code(), Some(2));
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        let expected = format!("{option}: expected one of {known}, found `magic`");
+        let expected = format!("invalid value 'magic' for '{option} ");
         assert!(message.contains(&expected), "{message}");
+        assert!(
+            message.contains(&format!("possible values: {known}")),
+            "{message}"
+        );
     }
     assert_eq!(
         predict(&[], "T0|rel(l)|1\n").status.code(),

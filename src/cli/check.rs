@@ -1,157 +1,163 @@
 //! `aerodrome check`: is the trace conflict serializable?
 
-use std::io;
 use std::ops::ControlFlow;
 
-use lexopt::{Arg, Parser};
+use clap::Args;
 
-use super::feed::{NotAtomic, feed_runs};
-use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print, semantics};
+use super::feed::feed_runs;
+use super::report::{Pages, window_bytes};
+use super::{Failure, Reading, Terminal, Verdict, complain, one_of, print};
 use crate::check::{Checker, EngineKind};
-use crate::json::{ToJson, object};
+use crate::json::{Text, ToJson, object};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
 use crate::report::{Extras, Report, Split};
-use crate::trace::{Format, Semantics};
+use crate::trace::{Error, Fault};
 
-const HELP: &str = "\
-Says whether a serial order of the transactions explains the trace, and shows the cycle where there is none.
+/// How many events of the window the page of a trace shows.
+const EVENTS_ON_A_PAGE: usize = 100_000;
 
-Usage: aerodrome check [OPTIONS] FILE
+/// Say whether a serial order of the transactions explains the trace
+///
+/// Says whether a serial order of the transactions explains the trace, and shows the cycle where
+/// there is none.
+#[derive(Args)]
+#[command(after_help = "\
+Exit code: 0 serializable, 1 a violation, 2 the input or the usage is wrong. With --all, an .aero
+file that is cut off is judged up to there: 1 a violation, 2 none so far.
 
-Options:
-      --engine exact|aerodrome|aerodrome-basic|velodrome
-                                exact (the default) reports every cycle at the event that closes it
-      --semantics rust|paper    how locks, updates, waiting and forks are read; what the trace says by default,
-                                which for .std, .csv and .rr is paper
-      --not-atomic FILE         blocks that are not transactions: a name a line, as in begin(..)
-      --all                     go on after a violation; the same one again is counted, not shown
-      --format FORMAT           std, csv, rr or aero, where neither the content of FILE nor its name tells it
-      --json                    one JSON object
-  -h, --help                    this page
-
-Exit code: 0 serializable, 1 a violation, 2 the input or the usage is wrong.
-";
+Examples:
+  aerodrome check run.aero
+  aerodrome check --all --json crashed.aero")]
+pub(super) struct Arguments {
+    /// The trace, or `-`
+    file: String,
+    /// Go on after a violation; the same one again is counted, not shown
+    #[arg(long)]
+    all: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pages: Pages,
+    #[command(flatten)]
+    check: Check,
+}
 
 /// How a trace is checked.
-#[derive(Default)]
-pub(super) struct Options {
-    engine: EngineKind,
-    semantics: Option<Semantics>,
-    not_atomic: Option<NotAtomic>,
-    format: Option<Format>,
-    all: bool,
-    /// What is kept of the trace for the reports, and how many events of it go into the first of them.
-    pub(super) window: Option<(Window, usize)>,
+#[derive(Args, Default)]
+pub(super) struct Check {
+    /// exact, the default, reports every cycle at the event that closes it
+    #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = one_of::<EngineKind>(EngineKind::ALL.iter().map(|kind| kind.name())))]
+    engine: Option<EngineKind>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// How much of a trace is checked, and kept.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// Go on after a violation, and be content with what there is of a file that is cut off.
+    pub(super) all: bool,
+    /// The bytes of events that are kept for the reports.
+    pub(super) window: Option<usize>,
 }
 
 /// What the check of a trace found.
 pub(super) struct Checked {
     /// How many events were read.
-    pub(super) events: u64,
+    events: u64,
     /// The violations.
     pub(super) reports: Vec<Report>,
     /// The blocks that were split by waits.
     splits: Vec<Split>,
+    /// Where the file ends too early.
+    pub(super) cut_off: Option<Error>,
 }
 
-struct Answer<'a> {
-    verdict: &'static str,
-    events: u64,
-    violations: &'a [Report],
-}
-
-impl ToJson for Answer<'_> {
+impl ToJson for Checked {
     fn write(&self, out: &mut String) {
+        let verdict = match self.reports.is_empty() {
+            true => "serializable",
+            false => "violation",
+        };
         object(
             out,
             &[
-                ("verdict", &self.verdict),
+                ("verdict", &verdict),
                 ("events", &self.events),
-                ("violations", &self.violations),
+                ("violations", &self.reports),
+                ("cut_off", &self.cut_off.as_ref().map(Text)),
             ],
         );
     }
 }
 
-impl Options {
-    /// The defaults; `all`: go on after the first violation.
-    pub(super) fn new(all: bool) -> Self {
-        Self {
-            all,
-            ..Self::default()
-        }
-    }
-
-    /// Takes an option of the check, with its value; whether it was one.
-    pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
-        match name {
-            "engine" => {
-                let name = parser.value()?;
-                self.engine = name
-                    .to_string_lossy()
-                    .parse()
-                    .map_err(|error| Failure::Usage(format!("--engine: {error}")))?;
-            }
-            "semantics" => {
-                self.semantics = Some(semantics(&parser.value()?)?);
-            }
-            "not-atomic" => {
-                self.not_atomic = Some(NotAtomic::read(&parser.value()?.to_string_lossy())?);
-            }
-            "format" => self.format = Some(format(&parser.value()?)?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
+impl Check {
     /// Whether the input is said to be a trace.
     pub(super) fn has_format(&self) -> bool {
-        self.format.is_some()
+        self.reading.input.format.is_some()
     }
 
     /// Checks a trace.
-    pub(super) fn check(mut self, file: &str) -> Result<Checked, Failure> {
-        let mut source = open(file, self.format)?;
-        let semantics = self.semantics.unwrap_or(source.semantics());
-        let mut checker = Checker::new(self.engine, semantics);
+    pub(super) fn run(
+        self,
+        file: &str,
+        extent: Extent,
+        terminal: &Terminal,
+    ) -> Result<Checked, Failure> {
+        let mut source = self.reading.input.open(file)?;
+        let semantics = self.reading.semantics.unwrap_or(source.semantics());
+        let mut checker = Checker::new(self.engine.unwrap_or_default(), semantics);
         let mut reports: Vec<Report> = Vec::new();
-        let mut window = self.window.take();
-        let events = feed_runs(
+        let mut window = extent.window.map(Window::new);
+        let mut events = 0;
+        let read = feed_runs(
             source.as_mut(),
-            self.not_atomic.as_mut(),
-            Progress::new(file),
+            self.reading.not_atomic()?.as_mut(),
+            terminal.progress(file),
             |run, names| {
                 let mut taken = 0;
                 while taken < run.count {
-                    let (events, position) = (&run.events[taken..], run.position + taken as u64);
+                    let (rest, position) = (&run.events[taken..], run.position + taken as u64);
                     let left = match &mut window {
                         None => run.count - taken,
-                        Some((window, _)) => {
-                            window.push(events[0], position);
+                        Some(window) => {
+                            window.push(rest[0], position);
                             1
                         }
                     };
-                    let (count, violation) = checker.run(events, left, position, names);
+                    let (count, violation) = checker.run(rest, left, position, names);
                     taken += count;
                     if let Some(violation) = violation {
-                        let extras = extras(&window, reports.len());
+                        let extras = extras(window.as_ref(), reports.len());
                         reports.push(Report::new(&violation, names, &extras));
-                        if !self.all {
+                        if !extent.all {
                             return ControlFlow::Break(taken);
                         }
                     }
                 }
+                events = run.position - 1 + run.taken as u64;
                 ControlFlow::Continue(())
             },
-        )?;
-        while self.all || reports.is_empty() {
+        );
+        let cut_off = match read {
+            Ok(read) => {
+                events = read;
+                None
+            }
+            Err(error) if extent.all && matches!(error.fault, Fault::Truncated { .. }) => {
+                Some(error)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        while extent.all || reports.is_empty() {
             let Some(violation) = checker.finish(source.names()) else {
                 break;
             };
-            let extras = extras(&window, reports.len());
+            let extras = extras(window.as_ref(), reports.len());
             reports.push(Report::new(&violation, source.names(), &extras));
         }
         for (report, count) in reports.iter_mut().zip(checker.counts()) {
@@ -162,81 +168,68 @@ impl Options {
             .into_iter()
             .map(|report| report.with_sources(&workspace))
             .collect();
-        let splits = Split::all(&checker, source.names());
         Ok(Checked {
             events,
             reports,
-            splits,
+            splits: Split::all(&checker, source.names()),
+            cut_off,
         })
     }
 }
 
-/// The first report has the most events of the window, so that many of them stay readable as a file.
-fn extras(window: &Option<(Window, usize)>, reports: usize) -> Extras<'_> {
+/// The first report has the most events of the window, so that many of them stay readable as a
+/// file.
+fn extras(window: Option<&Window>, reports: usize) -> Extras<'_> {
     const AT_LEAST: usize = 1_000;
     Extras {
-        window: window.as_ref().map(|(window, _)| window),
-        events: window
-            .as_ref()
-            .map_or(0, |(_, events)| (events / (reports + 1)).max(AT_LEAST)),
+        window,
+        events: match window {
+            None => 0,
+            Some(_) => (EVENTS_ON_A_PAGE / (reports + 1)).max(AT_LEAST),
+        },
         ..Extras::default()
     }
 }
 
-pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let mut options = Options::new(false);
-    let (mut given, mut json) = (Vec::new(), false);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Value(file) => given.push(file),
-            Arg::Long("all") => options.all = true,
-            Arg::Long("json") => json = true,
-            Arg::Long("help") | Arg::Short('h') => return print(HELP),
-            Arg::Long(name) => {
-                let name = name.to_owned();
-                if !options.take(&name, &mut parser)? {
-                    return Err(Arg::Long(&name).unexpected().into());
-                }
-            }
-            _ => return Err(arg.unexpected().into()),
+pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, Failure> {
+    let pages = arguments.pages;
+    let extent = Extent {
+        all: arguments.all,
+        window: pages.wanted().then(window_bytes).transpose()?,
+    };
+    let checked = arguments.check.run(&arguments.file, extent, terminal)?;
+    if arguments.json {
+        print(&super::json(&checked))?;
+    } else if !pages.wanted() {
+        terminal.tell(&text(&checked, &terminal.style()))?;
+    }
+    pages.write(&checked.reports)?;
+    match (checked.reports.is_empty(), checked.cut_off) {
+        (true, None) => Ok(Verdict::Clean),
+        (true, Some(error)) => Err(error.into()),
+        (false, cut_off) => {
+            cut_off.iter().for_each(|error| complain(error));
+            Ok(Verdict::Violation)
         }
     }
-    let [file] = files(given, ["FILE"])?;
-    let Checked {
-        events,
-        reports,
-        splits,
-    } = options.check(&file)?;
-    let (verdict, word) = match reports.is_empty() {
-        true => (Verdict::Clean, "serializable"),
-        false => (Verdict::Violation, "violation"),
-    };
-    print(&if json {
-        super::json(&Answer {
-            verdict: word,
-            events,
-            violations: &reports,
-        })
-    } else {
-        tell(events, &reports, &splits)
-    })?;
-    Ok(verdict)
 }
 
 /// The answer for people.
-fn tell(events: u64, reports: &[Report], splits: &[Split]) -> String {
-    let style = Style::detect(&io::stdout());
-    let mut text: String = reports
+fn text(checked: &Checked, style: &Style) -> String {
+    let events = checked.events;
+    let mut text: String = checked
+        .reports
         .iter()
-        .map(|report| text::render(report, &style) + "\n")
+        .map(|report| text::render(report, style) + "\n")
         .collect();
-    for split in splits {
+    for split in &checked.splits {
         text += &format!("note: {split}\n");
     }
-    text += &match reports.len() {
-        0 => format!("serializable: {events} events\n"),
-        1 => format!("violation: {events} events read\n"),
-        count => format!("{count} violations: {events} events read\n"),
+    text += &match (checked.reports.len(), &checked.cut_off) {
+        (0, None) => format!("serializable: {events} events\n"),
+        (0, Some(_)) => format!("serializable: {events} events, as far as the file goes\n"),
+        (1, _) => format!("violation: {events} events read\n"),
+        (count, _) => format!("{count} violations: {events} events read\n"),
     };
     text
 }

@@ -5,29 +5,37 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use lexopt::{Arg, Parser};
+use clap::Args;
 
 use super::feed::feed;
 use super::late_names::LateNames;
 use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print};
+use super::{Failure, Input, Terminal, Verdict, one_of};
 use crate::trace::{AeroWriter, Event, Format, Names, Semantics, Source, StdWriter};
 
-const HELP: &str = "\
-Writes a trace in another format.
-
-Usage: aerodrome convert [OPTIONS] IN OUT
-
-The format of OUT is that of its extension: .std or .aero; standard output (`-`) is STD.
-What got its name after its first use has it from the beginning, where IN is a file.
-
-Options:
-      --format FORMAT        std, csv, rr or aero, where neither the content of IN nor its name tells it
-      --to std|aero          the format of OUT
-  -h, --help                 this page
-
+/// Write a trace in another format
+///
+/// What got its name after its first use has it from the beginning, where IN is a file.
+#[derive(Args)]
+#[command(after_help = "\
 Exit code: 0 OUT is written, 2 the input or the usage is wrong.
-";
+
+Examples:
+  aerodrome convert run.aero run.std
+  aerodrome convert run.aero - | less")]
+pub(super) struct Arguments {
+    /// The trace to read, or `-`
+    #[arg(value_name = "IN")]
+    input: String,
+    /// The trace to write; its format is that of its extension, .std or .aero, that of `-` is STD
+    #[arg(value_name = "OUT")]
+    output: String,
+    #[command(flatten)]
+    from: Input,
+    /// The format of OUT
+    #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(["std", "aero"]))]
+    to: Option<Format>,
+}
 
 enum Writer<W: Write> {
     Std(StdWriter<W>),
@@ -57,19 +65,14 @@ impl<W: Write> Writer<W> {
     }
 }
 
-pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let (mut given, mut from, mut to) = (Vec::new(), None, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Value(file) => given.push(file),
-            Arg::Long("format") => from = Some(format(&parser.value()?)?),
-            Arg::Long("to") => to = Some(format(&parser.value()?)?),
-            Arg::Long("help") | Arg::Short('h') => return print(HELP),
-            _ => return Err(arg.unexpected().into()),
-        }
-    }
-    let [input, output] = files(given, ["IN", "OUT"])?;
-    let to = match to.or_else(|| Format::of_name(&output)) {
+pub(super) fn run(arguments: &Arguments, terminal: &Terminal) -> Result<Verdict, Failure> {
+    let Arguments {
+        input,
+        output,
+        from,
+        to,
+    } = arguments;
+    let to = match to.or_else(|| Format::of_name(output)) {
         Some(format @ (Format::Csv | Format::RoadRunner)) => {
             let message = format!("expected std or aero for OUT, found {}", format.name());
             return Err(Failure::Usage(message));
@@ -82,24 +85,25 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
             return Err(Failure::Usage(message));
         }
     };
-    let mut source = open(&input, from)?;
-    // One name for one thing: it is to be known before the first line. What is not a file cannot be read twice.
-    let late = if source.names_late() && Path::new(&input).is_file() {
-        LateNames::read(open(&input, from)?.as_mut())
+    let mut source = from.open(input)?;
+    // One name for one thing: it is to be known before the first line. What is not a file cannot be
+    // read twice.
+    let late = if source.names_late() && Path::new(input).is_file() {
+        LateNames::read(from.open(input)?.as_mut())
     } else {
         LateNames::default()
     };
     let shown = if output == "-" {
         "standard output"
     } else {
-        &output
+        output
     };
     let failure = |error| Failure::Output(shown.to_owned(), error);
-    let target = Target::new(&output);
+    let target = Target::new(output);
     let out = target.create().map_err(failure)?;
-    let progress = Progress::new(&input);
+    let progress = terminal.progress(input);
     let written = copy(source.as_mut(), late, progress, to, out, shown);
-    target.settle(written.is_ok()).map_err(failure)?;
+    target.finish(written.is_ok()).map_err(failure)?;
     written.map(|()| Verdict::Clean)
 }
 
@@ -163,7 +167,7 @@ impl Target {
         })
     }
 
-    fn settle(&self, whole: bool) -> io::Result<()> {
+    fn finish(&self, whole: bool) -> io::Result<()> {
         match self {
             Target::File { path, partial } if whole => fs::rename(partial, path),
             Target::File { partial, .. } => fs::remove_file(partial),

@@ -7,8 +7,9 @@ use super::Failure;
 use super::progress::Progress;
 use crate::trace::{Admitted, BlockId, Error, Event, Names, Op, Source, Tables, WellFormed};
 
-/// Hands every event of the trace to `take`: as it stands in the trace; as it counts (nothing where it does not); its position; and the
-/// names. Ends with the trace, or when `take` breaks; answers with the number of events taken.
+/// Hands every event of the trace to `take`: as it stands in the trace; as it counts (nothing where
+/// it does not); its position; and the names. Ends with the trace, or when `take` breaks; answers
+/// with the number of events taken.
 pub(super) fn feed(
     source: &mut dyn Source,
     not_atomic: Option<&mut NotAtomic>,
@@ -38,8 +39,8 @@ pub(super) struct Run<'a> {
     pub(super) position: u64,
 }
 
-/// Hands the trace to `take` run by run, with the names. Ends with the trace, or when `take` breaks, saying how many of the run's events it
-/// took; answers with the number of events taken.
+/// Hands the trace to `take` run by run, with the names. Ends with the trace, or when `take`
+/// breaks, saying how many of the run's events it took; answers with the number of events taken.
 pub(super) fn feed_runs(
     source: &mut dyn Source,
     mut not_atomic: Option<&mut NotAtomic>,

@@ -7,7 +7,8 @@ use crate::trace::{
     Source, StrandId, StrandInfo, Tables,
 };
 
-/// What a first reading of a trace tells a second one: the last name of each object that had none at its first event.
+/// What a first reading of a trace tells a second one: the last name of each object that had none
+/// at its first event.
 #[derive(Debug, Default)]
 pub(super) struct LateNames {
     /// By number, and how many objects had it before.
@@ -27,7 +28,8 @@ struct Number {
 }
 
 impl LateNames {
-    /// Reads the trace to its end, or up to what is wrong with it, which is for the second reading to say.
+    /// Reads the trace to its end, or up to what is wrong with it, which is for the second reading
+    /// to say.
     pub(super) fn read(source: &mut dyn Source) -> LateNames {
         let mut late = LateNames::default();
         let mut batch = Vec::new();

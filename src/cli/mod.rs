@@ -1,44 +1,108 @@
 //! The `aerodrome` command: one file a subcommand, and what they share.
 //!
-//! Exit codes: 0 where all is well, 1 where something was found, 2 where the input or the usage is wrong.
+//! Exit codes: 0 where all is well, 1 where something was found, 2 where the input or the usage is
+//! wrong.
 
 mod check;
 mod convert;
 mod feed;
 mod late_names;
 mod lattice;
+mod manual;
 mod predict;
 mod progress;
 mod report;
 mod stats;
 
-use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use lexopt::{Arg, Parser, ValueExt};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use crate::json::{self, ToJson};
+use crate::report::text::Style;
 use crate::trace::{self, Error, Format, Semantics, Source};
 
-const HELP: &str = "\
-aerodrome: finds atomicity bugs in traces of concurrent programs
-
-Usage: aerodrome <COMMAND> [OPTIONS] FILE
-
-Commands:
-  check    say whether a serial order of the transactions explains the trace
-  predict  say what other schedules of the same run would show
-  lattice  check a property on every run that is consistent with the trace
-  stats    count what is in the trace
-  convert  write the trace in another format
-  report   show reports as text, as a page, or as SARIF
-
-`aerodrome COMMAND --help` says more. FILE is a trace (.std, .csv, .rr, or .aero, which AERODROME_TRACE makes a program write), `-` standard
-input; `report` also takes the file that AERODROME_REPORT names.
+/// Finds atomicity bugs in traces of concurrent programs.
+///
+/// FILE is a trace (.std, .csv, .rr, or .aero, which AERODROME_TRACE makes a program write), `-`
+/// standard input; `report` also takes the file that AERODROME_REPORT names.
+#[derive(Parser)]
+#[command(
+    name = "aerodrome",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(after_help = "\
 Exit code: 0 all is well, 1 a violation was found, 2 the input or the usage is wrong.
-";
+
+Examples:
+  aerodrome check run.aero                is the trace serializable?
+  aerodrome report --html page.html run.aero
+  aerodrome completions bash > /etc/bash_completion.d/aerodrome")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    terminal: Terminal,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Predict(predict::Arguments),
+    Lattice(lattice::Arguments),
+    Stats(stats::Arguments),
+    Convert(convert::Arguments),
+    Report(report::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
+}
+
+/// What every command says on the terminal.
+#[derive(Args)]
+struct Terminal {
+    /// When to use colours; by default on a terminal, unless NO_COLOR or CI is set
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    #[arg(hide_default_value = true)]
+    color: ColorChoice,
+    /// No verdict in words, which the exit code gives as well, and no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+impl Terminal {
+    /// How reports look on standard output.
+    fn style(&self) -> Style {
+        let detected = Style::detect(&io::stdout());
+        Style {
+            colour: match self.color {
+                ColorChoice::Auto => detected.colour,
+                ColorChoice::Always => true,
+                ColorChoice::Never => false,
+            },
+            ..detected
+        }
+    }
+
+    /// Prints a verdict in words, unless nobody wants to read it.
+    fn tell(&self, text: &str) -> Result<(), Failure> {
+        if self.quiet {
+            Ok(())
+        } else {
+            print(text).map(drop)
+        }
+    }
+
+    /// Shows how much of the input has been read.
+    fn progress(&self, input: &str) -> progress::Progress {
+        progress::Progress::new(input, !self.quiet && io::stderr().is_terminal())
+    }
+}
 
 /// What a subcommand found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,15 +142,17 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<lexopt::Error> for Failure {
-    fn from(error: lexopt::Error) -> Self {
-        Failure::Usage(error.to_string())
-    }
-}
-
 /// Runs the command that the process was called with.
 pub fn main() -> ExitCode {
-    match run(Parser::from_env()) {
+    let Arguments { command, terminal } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and the version are no error; whatever it is, a closed pipe changes no exit code.
+        Err(answer) => {
+            let _ = answer.print();
+            return ExitCode::from(if answer.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match run(command, &terminal) {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Violation) => ExitCode::from(1),
         // Whoever reads has seen enough.
@@ -94,40 +160,32 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            // There is nobody to tell that nobody can be told.
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            complain(&failure);
             ExitCode::from(2)
         }
     }
 }
 
-fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    match parser.next()? {
-        Some(Arg::Value(command)) => match command.to_str() {
-            Some("check") => check::run(parser),
-            Some("predict") => predict::run(parser),
-            Some("lattice") => lattice::run(parser),
-            Some("stats") => stats::run(parser),
-            Some("convert") => convert::run(parser),
-            Some("report") => report::run(parser),
-            Some("help") => print(HELP),
-            _ => Err(Failure::Usage(format!(
-                "expected a command (check, predict, lattice, stats, convert or report), found `{}`",
-                command.display()
-            ))),
-        },
-        Some(Arg::Long("help") | Arg::Short('h')) => print(HELP),
-        Some(Arg::Long("version") | Arg::Short('V')) => {
-            print(concat!("aerodrome ", env!("CARGO_PKG_VERSION"), "\n"))
-        }
-        Some(arg) => Err(arg.unexpected().into()),
-        None => Err(Failure::Usage(
-            "expected a command: check, predict, lattice, stats, convert or report".to_owned(),
-        )),
+fn run(command: Command, terminal: &Terminal) -> Result<Verdict, Failure> {
+    match command {
+        Command::Check(arguments) => check::run(arguments, terminal),
+        Command::Predict(arguments) => predict::run(arguments, terminal),
+        Command::Lattice(arguments) => lattice::run(arguments, terminal),
+        Command::Stats(arguments) => stats::run(&arguments, terminal),
+        Command::Convert(arguments) => convert::run(&arguments, terminal),
+        Command::Report(arguments) => report::run(arguments, terminal),
+        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::page(&arguments),
     }
 }
 
-/// Writes to standard output. A reader that has seen enough closes the pipe, which changes no verdict.
+fn complain(what: &dyn fmt::Display) {
+    // There is nobody to tell that nobody can be told.
+    let _ = writeln!(io::stderr(), "error: {what}");
+}
+
+/// Writes to standard output. A reader that has seen enough closes the pipe, which changes no
+/// verdict.
 fn print(text: &str) -> Result<Verdict, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -143,39 +201,56 @@ fn json(value: &impl ToJson) -> String {
     json::to_string(value) + "\n"
 }
 
-/// The positional arguments of a subcommand, by their names.
-fn files<const N: usize>(given: Vec<OsString>, names: [&str; N]) -> Result<[String; N], Failure> {
-    let count = given.len();
-    let files: Vec<String> = given
-        .into_iter()
-        .map(|file| file.string())
-        .collect::<Result<_, _>>()?;
-    files.try_into().map_err(|_| {
-        Failure::Usage(format!(
-            "expected {}, found {count} files",
-            names.join(" and ")
-        ))
-    })
+/// What a trace is read as.
+#[derive(Args, Clone, Default)]
+struct Input {
+    /// Where neither the content of the file nor its name tells it
+    #[arg(long, value_name = "FORMAT")]
+    #[arg(value_parser = one_of::<Format>(["std", "csv", "rr", "aero"]))]
+    format: Option<Format>,
 }
 
-fn format(value: &OsString) -> Result<Format, Failure> {
-    value
-        .to_string_lossy()
-        .parse()
-        .map_err(|message| Failure::Usage(format!("--format: {message}")))
-}
-
-fn semantics(value: &OsString) -> Result<Semantics, Failure> {
-    match value.to_str() {
-        Some("rust") => Ok(Semantics::Rust),
-        Some("paper") => Ok(Semantics::Paper),
-        _ => Err(Failure::Usage(format!(
-            "--semantics: expected rust or paper, found `{}`",
-            value.display()
-        ))),
+impl Input {
+    fn open(&self, path: &str) -> Result<Box<dyn Source>, Failure> {
+        Ok(trace::open(path, self.format)?)
     }
 }
 
-fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Failure> {
-    Ok(trace::open(path, format)?)
+/// What in a trace counts, and how.
+#[derive(Args, Clone, Default)]
+struct Reading {
+    /// How locks, updates, waiting and forks are read; what the trace says by default, which for
+    /// .std, .csv and .rr is paper
+    #[arg(long, value_name = "NAME", value_parser = semantics())]
+    semantics: Option<Semantics>,
+    /// Blocks that are not transactions: a name a line, as in begin(..)
+    #[arg(long, value_name = "FILE")]
+    not_atomic: Option<String>,
+    #[command(flatten)]
+    input: Input,
+}
+
+impl Reading {
+    fn not_atomic(&self) -> Result<Option<feed::NotAtomic>, Failure> {
+        self.not_atomic
+            .as_deref()
+            .map(feed::NotAtomic::read)
+            .transpose()
+    }
+}
+
+/// A value that has one of these names.
+fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: fmt::Display> + Clone + Send + Sync + 'static,
+{
+    let parse = |name: String| name.parse::<T>().map_err(|error| error.to_string());
+    PossibleValuesParser::new(names).try_map(parse)
+}
+
+fn semantics() -> impl TypedValueParser<Value = Semantics> {
+    PossibleValuesParser::new(["rust", "paper"]).map(|name| match name.as_str() {
+        "rust" => Semantics::Rust,
+        _ => Semantics::Paper,
+    })
 }

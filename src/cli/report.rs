@@ -4,65 +4,92 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
-use lexopt::{Arg, Parser, ValueExt};
+use clap::Args;
 
-use super::check::Options;
-use super::{Failure, Verdict, files, print};
+use super::check::{Check, Extent};
+use super::{Failure, Terminal, Verdict, print};
 use crate::report::source::Workspace;
-use crate::report::text::{self, Style};
-use crate::report::window::{self, Window};
+use crate::report::text;
+use crate::report::window;
 use crate::report::{Report, html, json, sarif};
 use crate::trace::Error;
 
-/// How many events of the window the page of a trace shows.
-const EVENTS_ON_A_PAGE: usize = 100_000;
-
-const HELP: &str = "\
-Shows reports: of a run (the file that AERODROME_REPORT names), or of a trace, which is checked first.
-
-Usage: aerodrome report [OPTIONS] FILE
-
-Options:
-      --text               as text on standard output (the default where nothing else is asked for)
-      --html OUT           as a page that shows the interleaving, in one file
-      --sarif OUT          as SARIF 2.1.0, for code hosts
-      --engine, --semantics, --not-atomic, --format
-                           how a trace is checked: see `aerodrome check --help`
-  -h, --help               this page
-
-OUT may be `-`, standard output. How much of a trace is kept for the page: AERODROME_WINDOW, in bytes (64M).
+/// Show reports as text, as a page, or as SARIF
+///
+/// Shows the reports of a run (the file that AERODROME_REPORT names), or of a trace, which is
+/// checked first.
+#[derive(Args)]
+#[command(after_help = "\
+How much of a trace is kept for the page: AERODROME_WINDOW, in bytes (64M).
 Exit code: 0 the reports are written, whatever they say, 2 the input or the usage is wrong.
-";
 
-pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let mut options = Options::new(true);
-    let (mut given, mut as_text) = (Vec::new(), false);
-    let mut outputs: Vec<(String, Form)> = Vec::new();
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Value(file) => given.push(file),
-            Arg::Long("text") => as_text = true,
-            Arg::Long("html") => outputs.push((parser.value()?.string()?, html::render)),
-            Arg::Long("sarif") => outputs.push((parser.value()?.string()?, sarif::render)),
-            Arg::Long("help") | Arg::Short('h') => return print(HELP),
-            Arg::Long(name) => {
-                let name = name.to_owned();
-                if !options.take(&name, &mut parser)? {
-                    return Err(Arg::Long(&name).unexpected().into());
-                }
-            }
-            _ => return Err(arg.unexpected().into()),
-        }
+Examples:
+  aerodrome report target/reports.json
+  aerodrome report --html page.html --sarif out.sarif target/reports.json")]
+pub(super) struct Arguments {
+    /// The reports or the trace, or `-`
+    file: String,
+    /// As text on standard output; the default where nothing else is asked for
+    #[arg(long)]
+    text: bool,
+    #[command(flatten)]
+    pages: Pages,
+    #[command(flatten)]
+    check: Check,
+}
+
+/// Reports for others than the reader of the terminal.
+#[derive(Args)]
+pub(super) struct Pages {
+    /// As a page that shows the interleaving, in one file; `-` is standard output
+    #[arg(long, value_name = "OUT")]
+    html: Option<String>,
+    /// As SARIF 2.1.0, for code hosts; `-` is standard output
+    #[arg(long, value_name = "OUT")]
+    sarif: Option<String>,
+}
+
+impl Pages {
+    pub(super) fn wanted(&self) -> bool {
+        self.html.is_some() || self.sarif.is_some()
     }
-    let [file] = files(given, ["FILE"])?;
-    let reports = if !options.has_format() && is_json(&file)? {
-        read(&file)?
+
+    pub(super) fn write(&self, reports: &[Report]) -> Result<(), Failure> {
+        let forms = [
+            (&self.html, html::render as fn(&[Report]) -> String),
+            (&self.sarif, sarif::render),
+        ];
+        for (out, render) in forms {
+            match out.as_deref() {
+                None => {}
+                Some("-") => drop(print(&render(reports))?),
+                Some(out) => fs::write(out, render(reports))
+                    .map_err(|error| Failure::Output(out.to_owned(), error))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, Failure> {
+    let Arguments {
+        file,
+        text,
+        pages,
+        check,
+    } = arguments;
+    let (reports, cut_off) = if !check.has_format() && is_json(&file)? {
+        (read(&file)?, None)
     } else {
-        options.window = Some((Window::new(window_bytes()?), EVENTS_ON_A_PAGE));
-        options.check(&file)?.reports
+        let extent = Extent {
+            all: true,
+            window: Some(window_bytes()?),
+        };
+        let checked = check.run(&file, extent, terminal)?;
+        (checked.reports, checked.cut_off)
     };
-    if as_text || outputs.is_empty() {
-        let style = Style::detect(&io::stdout());
+    if text || !pages.wanted() {
+        let style = terminal.style();
         let text: Vec<String> = reports
             .iter()
             .map(|report| text::render(report, &style))
@@ -72,20 +99,14 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
             false => text.join("\n"),
         })?;
     }
-    for (out, render) in outputs {
-        let content = render(&reports);
-        if out == "-" {
-            print(&content)?;
-        } else {
-            fs::write(&out, content).map_err(|error| Failure::Output(out, error))?;
-        }
+    pages.write(&reports)?;
+    match cut_off {
+        None => Ok(Verdict::Clean),
+        Some(error) => Err(error.into()),
     }
-    Ok(Verdict::Clean)
 }
 
-type Form = fn(&[Report]) -> String;
-
-fn window_bytes() -> Result<usize, Failure> {
+pub(super) fn window_bytes() -> Result<usize, Failure> {
     const NAME: &str = "AERODROME_WINDOW";
     match std::env::var_os(NAME).filter(|text: &OsString| !text.is_empty()) {
         None => Ok(window::DEFAULT_BYTES),
@@ -94,7 +115,8 @@ fn window_bytes() -> Result<usize, Failure> {
     }
 }
 
-/// No trace starts with a brace. What is looked at of standard input is still there for whoever reads it next.
+/// No trace starts with a brace. What is looked at of standard input is still there for whoever
+/// reads it next.
 fn is_json(file: &str) -> Result<bool, Failure> {
     let mut stdin = io::stdin().lock();
     let mut opened;

@@ -4,32 +4,36 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use lexopt::{Arg, Parser};
+use clap::Args;
 
 use super::feed::feed;
-use super::progress::Progress;
-use super::{Failure, Verdict, files, format, open, print};
+use super::{Failure, Input, Terminal, Verdict, print};
 use crate::json::{ToJson, object};
 use crate::trace::{Class, Event, Op, op_name};
 
-const HELP: &str = "\
-Counts what is in a trace.
-
-Usage: aerodrome stats [OPTIONS] FILE
-
-Options:
-      --format FORMAT        std, csv, rr or aero, where neither the content of FILE nor its name tells it
-      --json                 one JSON object
-  -h, --help                 this page
-
+/// Count what is in a trace
+#[derive(Args)]
+#[command(after_help = "\
 Exit code: 0 the trace is counted, 2 the input or the usage is wrong.
-";
+
+Example:
+  aerodrome stats --json run.aero")]
+pub(super) struct Arguments {
+    /// The trace, or `-`
+    file: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    input: Input,
+}
 
 /// What is in a trace.
 #[derive(Debug, Default)]
 struct Stats {
     events: u64,
-    /// How many events of each kind, by their names in the STD format; nested blocks and re-entrant acquires included.
+    /// How many events of each kind, by their names in the STD format; nested blocks and re-entrant
+    /// acquires included.
     kinds: BTreeMap<&'static str, u64>,
     threads: u64,
     locks: u64,
@@ -143,24 +147,14 @@ impl Counter {
     }
 }
 
-pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
-    let (mut given, mut json, mut forced) = (Vec::new(), false, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Value(file) => given.push(file),
-            Arg::Long("format") => forced = Some(format(&parser.value()?)?),
-            Arg::Long("json") => json = true,
-            Arg::Long("help") | Arg::Short('h') => return print(HELP),
-            _ => return Err(arg.unexpected().into()),
-        }
-    }
-    let [file] = files(given, ["FILE"])?;
-    let mut source = open(&file, forced)?;
+pub(super) fn run(arguments: &Arguments, terminal: &Terminal) -> Result<Verdict, Failure> {
+    let file = &arguments.file;
+    let mut source = arguments.input.open(file)?;
     let mut counter = Counter::default();
     let events = feed(
         source.as_mut(),
         None,
-        Progress::new(&file),
+        terminal.progress(file),
         |event, counts, _, _| {
             counter.count(event, counts);
             ControlFlow::Continue(())
@@ -173,7 +167,7 @@ pub(super) fn run(mut parser: Parser) -> Result<Verdict, Failure> {
         .into_iter()
         .map(|(op, count)| (op_name(op), count))
         .collect();
-    print(&if json {
+    print(&if arguments.json {
         super::json(&stats)
     } else {
         text(&stats)

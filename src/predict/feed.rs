@@ -1,7 +1,7 @@
 //! From recorded events to a forecast, in process and from a file alike.
 
 use super::reduction::Rules;
-use super::{AnalysisKind, Forecast, Predictor};
+use super::{AnalysisKind, Forecast, Predictions, Predictor};
 use crate::check::{Lowering, Retries};
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Owner, Semantics, SiteId,
@@ -60,6 +60,11 @@ impl Feed {
 
     /// There are no more events: what they predict. `names` are those at the end.
     pub fn finish(self, names: &dyn Names) -> Forecast {
+        Forecast::new(&self.predictions(names), names)
+    }
+
+    /// The same with numbers for names.
+    pub fn predictions(self, names: &dyn Names) -> Predictions {
         let Feed {
             retries,
             mut lowering,
@@ -71,7 +76,7 @@ impl Feed {
                 lowering.lower(event, &mut |event| predictor.step(event, position, &then));
             });
         }
-        Forecast::new(&predictor.finish(), names)
+        predictor.finish()
     }
 }
 

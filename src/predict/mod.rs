@@ -27,6 +27,7 @@ mod reads;
 mod realise;
 pub mod reduction;
 mod replay;
+mod report;
 mod skeleton;
 
 pub use deadlock::Deadlocks;

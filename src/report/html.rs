@@ -1,8 +1,10 @@
-//! Reports as one self-contained page: strands as columns, time downwards, transactions as boxes, the cycle drawn on it.
+//! Reports as one self-contained page: strands as columns, time downwards, transactions as boxes,
+//! the cycle drawn on it.
 //!
-//! The page needs no network and works from a file. It draws only what is in sight, so windows of a hundred thousand events
-//! scroll as those of ten; what is not in the cycle is folded. All text reaches the page as JSON in a data block in which
-//! no `<` is left, and the script puts it into text nodes: a name cannot become markup.
+//! The page needs no network and works from a file. It draws only what is in sight, so windows of a
+//! hundred thousand events scroll as those of ten; what is not in the cycle is folded. All text
+//! reaches the page as JSON in a data block in which no `<` is left, and the script puts it into
+//! text nodes: a name cannot become markup.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +120,8 @@ pub fn render(reports: &[Report]) -> String {
         .map(|row| (row.report, row.op.does("%")))
         .collect();
     let data = json::to_string(&Data { verbs, items });
-    // In a script element only `<` can end or nest anything; the two separators were line ends in older JavaScript.
+    // In a script element only `<` can end or nest anything; the two separators were line ends in
+    // older JavaScript.
     let data = data
         .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

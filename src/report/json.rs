@@ -22,13 +22,13 @@
 //! | `excerpts` | source lines: `file`, `line` (of the first), `text` (a list) |
 //! | `window` | the events around: tables `strands`, `blocks`, `objects`, `places`; `events`, each `[position, strand, op, target, place]` with indices into the tables; `gaps` (`at`, `events`, `open`: `[strand, block, begin]`) where events were left out or transactions are open already; `missing` (`from`, `to`, `events`, `bytes`) what the window had no room for |
 //!
-//! A place is `{"file": .., "line": .., "column": ..}`, counted from 1, or `{"label": ..}` where a trace has nothing
-//! better. What is absent is not known.
+//! A place is `{"file": .., "line": .., "column": ..}`, counted from 1, or `{"label": ..}` where a
+//! trace has nothing better. What is absent is not known.
 //!
 //! # Several processes
 //!
-//! A test runner may run each test in its own process, all appending to one file. [`append`] opens the file for appending,
-//! takes an exclusive lock on it, and writes the line in one piece.
+//! A test runner may run each test in its own process, all appending to one file. [`append`] opens
+//! the file for appending, takes an exclusive lock on it, and writes the line in one piece.
 
 #[cfg(feature = "json")]
 mod read;
@@ -51,8 +51,8 @@ pub fn line(report: &Report) -> String {
     to_string(report) + "\n"
 }
 
-/// Appends reports to a file, making it and the folders above it where needed. Safe against other processes that do
-/// the same.
+/// Appends reports to a file, making it and the folders above it where needed. Safe against other
+/// processes that do the same.
 pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) -> io::Result<()> {
     let lines: String = reports.into_iter().map(line).collect();
     if let Some(folder) = path
@@ -62,8 +62,8 @@ pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) ->
         fs::create_dir_all(folder)?;
     }
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    // A short write would let another process in between; on a file system without locks, appending in one piece has
-    // to do.
+    // A short write would let another process in between; on a file system without locks, appending
+    // in one piece has to do.
     let locked = file.lock().is_ok();
     let written = file.write_all(lines.as_bytes()).and_then(|()| file.flush());
     if locked {

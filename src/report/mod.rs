@@ -1,10 +1,12 @@
-//! Reports: a violation told so that whoever reads it knows what happened and which lines to change.
+//! Reports: a violation told so that whoever reads it knows what happened and which lines to
+//! change.
 //!
-//! A [`Report`] is the violation as data: every number resolved to its name, owned, and serialisable. It is made in two
-//! steps. [`Report::new`] asks the [`Names`] and does nothing else, because numbers are recycled and the names are only
-//! right at the moment of the violation; it touches no file, so it may run under the collector's lock.
-//! [`Report::with_sources`] then reads the source lines and shortens the paths. From there on everything is a pure
-//! function of the report: [`text`], [`json`], [`html`] and, with the feature
+//! A [`Report`] is the violation as data: every number resolved to its name, owned, and
+//! serialisable. It is made in two steps. [`Report::new`] asks the [`Names`] and does nothing else,
+//! because numbers are recycled and the names are only right at the moment of the violation; it
+//! touches no file, so it may run under the collector's lock.
+//! [`Report::with_sources`] then reads the source lines and shortens the paths. From there on
+//! everything is a pure function of the report: [`text`], [`json`], [`html`] and, with the feature
 //! `json`, SARIF.
 //!
 //! ```
@@ -95,7 +97,7 @@ pub struct Report {
     pub transactions: Vec<Transaction>,
     /// Why each transaction comes before the next, and the last before the first.
     pub edges: Vec<Edge>,
-    /// The accesses that the edges name, in the order in which they happened.
+    /// The accesses that the edges name, in the order in which they happened, or would happen.
     pub accesses: Vec<Access>,
     /// The objects of the accesses.
     pub objects: Vec<Object>,
@@ -250,7 +252,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Whether a reader of the report wants to see it: not the checker's, the standard library's or the system's.
+    /// Whether a reader of the report wants to see it: not the checker's, the standard library's or
+    /// the system's.
     pub fn is_users(&self) -> bool {
         const OTHERS: [&str; 8] = [
             "aerodrome::",
@@ -331,7 +334,8 @@ impl Object {
         }
     }
 
-    /// The name, or else the type without its modules, or else the kind; in code quotes where it is code.
+    /// The name, or else the type without its modules, or else the kind; in code quotes where it is
+    /// code.
     pub fn label(&self) -> String {
         match (&self.name, &self.type_name) {
             (Some(name), _) => format!("`{name}`"),
@@ -341,7 +345,8 @@ impl Object {
     }
 }
 
-/// The names of a report's strands, no two of them alike: many threads have no name, others share one, and numbers have had several owners.
+/// The names of a report's strands, no two of them alike: many threads have no name, others share
+/// one, and numbers have had several owners.
 pub(crate) struct StrandNames<'a> {
     names: &'a dyn Names,
     /// By number and, for a former owner, the last event that can be its.
@@ -407,7 +412,8 @@ pub struct Extras<'a> {
     pub repeats: u64,
     /// The events since the oldest open transaction's begin, for the page.
     pub window: Option<&'a window::Window>,
-    /// At most this many of them go into the report, those nearest to the cycle; 0 is [`window::EVENTS_IN_A_REPORT`].
+    /// At most this many of them go into the report, those nearest to the cycle; 0 is
+    /// [`window::EVENTS_IN_A_REPORT`].
     pub events: usize,
     /// The stacks of accesses, by the access's position.
     pub backtraces: Vec<(u64, Vec<Frame>)>,
@@ -416,7 +422,8 @@ pub struct Extras<'a> {
 }
 
 impl Report {
-    /// Resolves a violation. Reads no file; the names are asked for what the violation and the window mention.
+    /// Resolves a violation. Reads no file; the names are asked for what the violation and the
+    /// window mention.
     pub fn new(violation: &Violation, names: &dyn Names, extras: &Extras<'_>) -> Report {
         let accesses = violation.edges.iter().flat_map(|edge| [edge.from, edge.to]);
         // An event of each transaction.
@@ -471,7 +478,10 @@ impl Report {
                 }
             }
         }
-        found.sort_by_key(|(access, _)| access.position);
+        // A prediction's edges are in the order of its schedule.
+        if extras.tier == Tier::Observed {
+            found.sort_by_key(|(access, _)| access.position);
+        }
         let number = |access: &check::Access, transaction: usize| {
             1 + found
                 .iter()
@@ -489,7 +499,8 @@ impl Report {
             .collect();
 
         let mut objects: Vec<Object> = Vec::new();
-        // By number and, for a former owner, the last event that can be its; 0 where it is not known.
+        // By number and, for a former owner, the last event that can be its; 0 where it is not
+        // known.
         let mut indices: HashMap<(ObjectId, Option<u64>), usize> = HashMap::new();
         let accesses = found
             .iter()
@@ -579,7 +590,8 @@ impl Report {
         report
     }
 
-    /// Reads the source lines that the report names, as far as they can be read, and shortens its paths.
+    /// Reads the source lines that the report names, as far as they can be read, and shortens its
+    /// paths.
     pub fn with_sources(mut self, workspace: &source::Workspace) -> Report {
         source::attach(&mut self, workspace);
         self
@@ -600,7 +612,8 @@ impl Report {
         self.transactions.get(self.blame)
     }
 
-    /// The same for the same cycle of blocks and operations, wherever in their files they have moved to.
+    /// The same for the same cycle of blocks and operations, wherever in their files they have
+    /// moved to.
     pub fn fingerprint(&self) -> String {
         let mut parts: Vec<String> = vec![format!("{:?}", self.tier), self.pattern.to_string()];
         for transaction in &self.transactions {

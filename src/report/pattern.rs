@@ -50,8 +50,8 @@ impl Kind {
     serde(try_from = "String")
 )]
 pub enum Pattern {
-    /// Two accesses of one object in the blamed block, and another's in between: `read-write-write` and its like, with
-    /// `update` in the place of `write` where the operation is one.
+    /// Two accesses of one object in the blamed block, and another's in between: `read-write-write`
+    /// and its like, with `update` in the place of `write` where the operation is one.
     OneObject(Kind, Kind, Kind),
     /// The other came in at one object and went out at another: `two-objects`.
     TwoObjects,
@@ -131,8 +131,8 @@ pub struct Detour<'a> {
     pub back: &'a Access,
     /// The blamed transaction's access that closes the cycle.
     pub last: &'a Access,
-    /// How many parties the cycle has, the blamed transaction among them; what one strand does one after the other is
-    /// one party.
+    /// How many parties the cycle has, the blamed transaction among them; what one strand does one
+    /// after the other is one party.
     pub parties: usize,
 }
 
@@ -193,7 +193,8 @@ impl Pattern {
         let kinds = [first, out, back, last].map(|access| Kind::of(access.op));
         match kinds {
             [Some(first), Some(out), Some(back), Some(last)] if one_object => {
-                // The other's accesses may be two; what it changed matters more than what it looked at.
+                // The other's accesses may be two; what it changed matters more than what it looked
+                // at.
                 let middle = if out.changes() { out } else { back };
                 Pattern::OneObject(first, middle, last)
             }

@@ -1,7 +1,8 @@
 //! Reports as SARIF 2.1.0, for code hosts that annotate pull requests.
 //!
-//! A result stands at its block; every access of the cycle is a related location, and a step of the code flow, which has
-//! one thread flow for each strand. The fingerprint does not change when lines are moved.
+//! A result stands at its block; every access of the cycle is a related location, and a step of the
+//! code flow, which has one thread flow for each strand. The fingerprint does not change when lines
+//! are moved.
 
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,9 @@ use super::{Place, Report, Tier, source, words};
 /// The schema that the output is valid against.
 pub const SCHEMA_URI: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// What every rule is about.
+const NO_ORDER: &str = "No serial order of the atomic blocks explains this execution.";
 
 /// One SARIF log with one run of all reports, indented, ending with a newline.
 pub fn render(reports: &[Report]) -> String {
@@ -124,7 +128,7 @@ fn describe(rule: Pattern) -> Value {
         "id": rule_id(rule),
         "name": name,
         "shortDescription": { "text": short },
-        "fullDescription": { "text": format!("{short} No serial order of the atomic blocks explains this execution.") },
+        "fullDescription": { "text": format!("{short} {NO_ORDER}") },
         "defaultConfiguration": { "level": "error" },
         "properties": { "tags": ["concurrency", "atomicity"] },
     })
@@ -178,7 +182,12 @@ fn result(report: &Report, rule: Pattern, index: usize) -> Value {
         "locations": [location(report, at, None, None)],
         "partialFingerprints": { "aerodromeCycle/v1": report.fingerprint() },
         "occurrenceCount": report.repeats + 1,
-        "properties": { "tier": report.tier.name(), "pattern": report.pattern.to_string(), "event": report.event, "test": report.test },
+        "properties": {
+            "tier": report.tier.name(),
+            "pattern": report.pattern.to_string(),
+            "event": report.event,
+            "test": report.test,
+        },
     });
     if !related.is_empty() {
         result["relatedLocations"] = related.into();
@@ -213,14 +222,19 @@ fn flows(report: &Report) -> Vec<Value> {
                 .iter()
                 .filter(|access| access.strand == strand)
                 .map(|access| {
+                    let told = Some(told(report, access.number));
                     json!({
                         "executionOrder": access.number,
                         "importance": "essential",
-                        "location": location(report, access.place.as_ref(), None, Some(told(report, access.number))),
+                        "location": location(report, access.place.as_ref(), None, told),
                     })
                 })
                 .collect();
-            json!({ "id": strand, "message": { "text": format!("thread `{strand}`") }, "locations": steps })
+            json!({
+                "id": strand,
+                "message": { "text": format!("thread `{strand}`") },
+                "locations": steps,
+            })
         })
         .collect()
 }

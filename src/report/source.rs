@@ -1,8 +1,9 @@
 //! Source lines and paths: what of the files on disk goes into a report.
 //!
-//! The compiler names a file as Cargo called it: relative to the workspace's root for the workspace's own crates,
-//! absolute for others. A test runs in its package's folder, which is somewhere below that root. So a relative path is
-//! looked for in the current folder, in `CARGO_MANIFEST_DIR`, and in every folder above them.
+//! The compiler names a file as Cargo called it: relative to the workspace's root for the
+//! workspace's own crates, absolute for others. A test runs in its package's folder, which is
+//! somewhere below that root. So a relative path is looked for in the current folder, in
+//! `CARGO_MANIFEST_DIR`, and in every folder above them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,8 @@ impl Workspace {
             .find(|candidate| candidate.is_file())
     }
 
-    /// A path as a reader wants it: relative to the innermost folder that has a `Cargo.lock` or `.git` and holds it, to
-    /// its crate in Cargo's registry, or to the standard library.
+    /// A path as a reader wants it: relative to the innermost folder that has a `Cargo.lock` or
+    /// `.git` and holds it, to its crate in Cargo's registry, or to the standard library.
     fn shorten(&self, file: &str) -> String {
         let slashed = file.replace('\\', "/");
         for (marker, skip) in [("/registry/src/", 1), ("/git/checkouts/", 0)] {
@@ -222,8 +223,9 @@ impl Report {
     }
 }
 
-/// The part of a line to underline, given the column (from 1, in characters) at which the compiler says an operation
-/// starts: the name with its arguments, the attribute, the head of the function. Byte offsets into the line.
+/// The part of a line to underline, given the column (from 1, in characters) at which the compiler
+/// says an operation starts: the name with its arguments, the attribute, the head of the function.
+/// Byte offsets into the line.
 pub fn span(line: &str, column: u32) -> std::ops::Range<usize> {
     let end = line.trim_end().len();
     let start = line
@@ -244,7 +246,8 @@ pub fn span(line: &str, column: u32) -> std::ops::Range<usize> {
     } else if first == '#' {
         balanced(rest, 1)
     } else {
-        // A method is named alone, `fetch_add(1, Relaxed)`; an operator takes all it applies to, `*self.balance.lock()`.
+        // A method is named alone, `fetch_add(1, Relaxed)`; an operator takes all it applies to,
+        // `*self.balance.lock()`.
         let operators = rest
             .find(|c: char| !matches!(c, '*' | '&' | '!'))
             .unwrap_or(0);

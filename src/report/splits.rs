@@ -6,8 +6,8 @@ use super::Place;
 use crate::check::Checker;
 use crate::trace::Names;
 
-/// A block that has waited for another strand's progress, which cannot be atomic: what came before the wait and what came after it were two
-/// transactions.
+/// A block that has waited for another strand's progress, which cannot be atomic: what came before
+/// the wait and what came after it were two transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The block's name.

@@ -33,8 +33,8 @@ impl Style {
         }
     }
 
-    /// Colour on a terminal, unless `NO_COLOR` is set to anything, `CI` says that nobody is watching, or the terminal
-    /// is a dumb one.
+    /// Colour on a terminal, unless `NO_COLOR` is set to anything, `CI` says that nobody is
+    /// watching, or the terminal is a dumb one.
     pub fn detect(stream: &impl IsTerminal) -> Style {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let off = |name| matches!(std::env::var(name).as_deref(), Ok("0" | "false" | "off"));
@@ -94,7 +94,8 @@ pub fn render(report: &Report, style: &Style) -> String {
     text
 }
 
-/// Names come from programs and files; control characters in them do not reach the terminal, nor do they break lines.
+/// Names come from programs and files; control characters in them do not reach the terminal, nor do
+/// they break lines.
 fn clean(text: &str) -> String {
     normalize_untrusted_str(&text.replace(['\n', '\u{2028}', '\u{2029}'], "\u{240a}"))
 }

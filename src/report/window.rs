@@ -1,8 +1,9 @@
 //! The window: the events since the oldest open transaction's begin, kept for the report.
 //!
-//! Every cycle that can still close goes through an open transaction, so nothing older than the oldest one's begin can
-//! be part of what a report tells. The window is bounded in bytes; where that was too little, the oldest events are lost and
-//! the report says which. It never has a say in a verdict.
+//! Every cycle that can still close goes through an open transaction, so nothing older than the
+//! oldest one's begin can be part of what a report tells. The window is bounded in bytes; where
+//! that was too little, the oldest events are lost and the report says which. It never has a say in
+//! a verdict.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -25,7 +26,8 @@ struct Entry {
     position: u64,
 }
 
-/// A bounded ring of events. Feed it every event of a trace that is well formed, before or after the engine.
+/// A bounded ring of events. Feed it every event of a trace that is well formed, before or after
+/// the engine.
 ///
 /// A push costs a few nanoseconds, and nothing is kept while no transaction is open.
 ///
@@ -53,7 +55,8 @@ pub struct Window {
     depth: usize,
     /// The smallest of `open`.
     oldest: u64,
-    /// The oldest transaction has ended. What it kept goes at the next push: its end may be what a report is about.
+    /// The oldest transaction has ended. What it kept goes at the next push: its end may be what a
+    /// report is about.
     stale: bool,
     /// The last event that was lost because the ring was full, and how many since the oldest begin.
     lost: Option<Lost>,
@@ -248,7 +251,8 @@ impl Window {
         survey
     }
 
-    /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
+    /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to
+    /// the given positions.
     fn slice(
         &self,
         survey: &Survey<'_>,
@@ -338,7 +342,8 @@ impl Window {
         slice
     }
 
-    /// Disjoint ranges of entries, in order: everything, or the surroundings of the given positions.
+    /// Disjoint ranges of entries, in order: everything, or the surroundings of the given
+    /// positions.
     fn nearest(&self, around: &[u64], limit: usize) -> Vec<std::ops::Range<usize>> {
         let length = self.entries.len();
         if length <= limit {
@@ -373,9 +378,11 @@ pub(super) struct Survey<'a> {
     window: &'a Window,
     /// The strands of the events, and those they fork and join: each with an event of its owner.
     pub(super) strands: Vec<(StrandId, u64)>,
-    /// The transactions that are open before the first event, with their blocks and begins (0 where not known).
+    /// The transactions that are open before the first event, with their blocks and begins (0 where
+    /// not known).
     open: BTreeMap<StrandId, (BlockId, u64)>,
-    /// By number, the positions at which an object retired or a strand was forked, that is, at which owners change.
+    /// By number, the positions at which an object retired or a strand was forked, that is, at
+    /// which owners change.
     retired: HashMap<ObjectId, Vec<u64>>,
     forked: HashMap<StrandId, Vec<u64>>,
 }
@@ -393,7 +400,8 @@ impl Survey<'_> {
         later.any(|event| event.op.is_on_object() && event.object() == object)
     }
 
-    /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to the given positions.
+    /// The events as a report keeps them: resolved, and at most `limit` of them, those nearest to
+    /// the given positions.
     pub(super) fn slice(
         &self,
         names: &dyn Names,
@@ -457,8 +465,8 @@ pub struct Slice {
     pub missing: Option<Missing>,
 }
 
-/// An event in a [`Slice`]: its position, the index of its strand, the operation, the index of its object, block or strand,
-/// and the index of its place. In JSON an array.
+/// An event in a [`Slice`]: its position, the index of its strand, the operation, the index of its
+/// object, block or strand, and the index of its place. In JSON an array.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Row(
@@ -469,7 +477,8 @@ pub struct Row(
     pub Option<usize>,
 );
 
-/// Events that were left out of a report; none before the first event, where transactions are open already.
+/// Events that were left out of a report; none before the first event, where transactions are open
+/// already.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Gap {
@@ -481,8 +490,8 @@ pub struct Gap {
     pub open: Vec<Inside>,
 }
 
-/// An open transaction in a [`Gap`]: the index of its strand, that of its block, and the position of its begin, 0 where that
-/// is not known. In JSON an array.
+/// An open transaction in a [`Gap`]: the index of its strand, that of its block, and the position
+/// of its begin, 0 where that is not known. In JSON an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Inside(pub usize, pub usize, pub u64);
@@ -540,8 +549,8 @@ impl<K: std::hash::Hash + Eq, V> Table<K, V> {
     }
 }
 
-/// Resolves numbers as they were meant at an event's position. Where the names know only a number's present owner, its
-/// earlier owners in the window are told apart, and nameless.
+/// Resolves numbers as they were meant at an event's position. Where the names know only a number's
+/// present owner, its earlier owners in the window are told apart, and nameless.
 struct Resolver<'a> {
     names: &'a dyn Names,
     strand_names: &'a StrandNames<'a>,

@@ -1,4 +1,6 @@
 //! A test of this binary, run in a process of its own: what it does to the process is the result.
+//!
+//! Such a test does nothing in the process of the others: it asks [`is_child`] first.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -12,6 +14,14 @@ use std::time::{Duration, Instant};
 
 /// Longer than any of them takes, on a busy machine too.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// Set for processes that tests have started.
+pub(crate) const CHILD: &str = "TEST_CHILD";
+
+/// Whether another test has started this process.
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
 
 /// What became of a process.
 #[derive(Debug)]
@@ -40,15 +50,15 @@ impl Ended {
     }
 }
 
-/// The ignored test of this name in this binary, to be run by itself with its output shown.
+/// The test of this name in this binary, to be run by itself with its output shown.
 pub(crate) fn child(test: &str) -> Command {
     let mut command = clean(std::env::current_exe().expect("this binary"));
-    command.args(["--ignored", "--exact", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "--nocapture", "--test-threads=1"]);
     command.arg(test);
     command
 }
 
-/// A program that inherits no setting.
+/// A program that inherits no setting, and knows that a test has started it.
 pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -56,7 +66,7 @@ pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    command.env("AERODROME_QUIET", "1");
+    command.env("AERODROME_QUIET", "1").env(CHILD, "1");
     command.env_remove("RUST_BACKTRACE");
     command
 }

@@ -6,6 +6,8 @@ mod cases;
 mod cli;
 mod html;
 mod json;
+#[path = "../process/mod.rs"]
+mod process;
 mod sarif;
 mod tale;
 mod text;

@@ -237,8 +237,10 @@ fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs strands and leaves their accounts.
 #[test]
-#[ignore = "a child of the other test"]
 fn child_with_blocks() {
+    if !process::is_child() {
+        return;
+    }
     let (seed, strands) = (number("STRESS_SEED").unwrap(), number("STRESS_STRANDS"));
     let world = World {
         mutexes: Default::default(),

@@ -1,0 +1,70 @@
+//! Predictions as reports.
+
+use super::{Prediction, Step, Tier};
+use crate::check::{Edge, Transaction, Violation};
+use crate::report::{self, Extras, Report};
+use crate::trace::Names;
+
+impl Prediction {
+    /// The prediction as a report, for whatever shows reports. `names` are those of its numbers.
+    ///
+    /// Where its accesses are not a cycle of transactions, as in a hint, the report has no edges.
+    pub fn report(&self, names: &dyn Names) -> Report {
+        let violation = self.violation();
+        let extras = Extras {
+            tier: match self.tier {
+                Tier::Predicted => report::Tier::Predicted,
+                Tier::Potential | Tier::Hint => report::Tier::Potential,
+            },
+            repeats: self.count.saturating_sub(1),
+            ..Extras::default()
+        };
+        let mut report = Report::new(&violation, names, &extras);
+        if violation.edges.is_empty() {
+            report.explanation = format!("{}: {}", self.analysis.name(), self.pattern);
+        }
+        for note in &self.notes {
+            report.explanation += &format!("; {note}");
+        }
+        report
+    }
+
+    /// The cycle that the schedule closes. It is in the order of the schedule, and begins and ends
+    /// with the transaction that is interrupted.
+    fn violation(&self) -> Violation {
+        let mut runs: Vec<&[Step]> = self.accesses.chunk_by(in_one_transaction).collect();
+        let closed = runs.len() > 1 && in_one_transaction(&runs[0][0], &runs[runs.len() - 1][0]);
+        let edge = |pair: &[&[Step]]| Edge {
+            from: pair[0][pair[0].len() - 1].access,
+            to: pair[1][0].access,
+        };
+        let edges = match closed {
+            true => runs.windows(2).map(edge).collect(),
+            false => Vec::new(),
+        };
+        if closed {
+            runs.pop();
+        }
+        Violation {
+            event: self.accesses.last().map_or(0, |step| step.access.position),
+            transactions: runs.iter().map(|run| transaction(&run[0])).collect(),
+            edges,
+            blame: 0,
+        }
+    }
+}
+
+fn in_one_transaction(one: &Step, other: &Step) -> bool {
+    one.transaction.is_some()
+        && one.access.strand == other.access.strand
+        && one.transaction == other.transaction
+}
+
+fn transaction(step: &Step) -> Transaction {
+    step.transaction.clone().unwrap_or(Transaction {
+        strand: step.access.strand,
+        block: None,
+        begin: None,
+        site: step.access.site,
+    })
+}
