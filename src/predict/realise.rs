@@ -147,7 +147,7 @@ impl<'a> Realiser<'a> {
 }
 
 /// What the steps of schedules may be in all, beside a share for each event of the trace.
-const WORK: usize = 16 << 20;
+const WORK: usize = 8 << 20;
 const GIVEN_UP: &str =
     "no schedule was looked for, or none found within the bound: locks and order allow it";
 const OVERFLOWN: &str = "schedule not checked: window too small";
@@ -430,7 +430,7 @@ impl Window {
         let mut at = vec![0; self.lanes.len()];
         let mut number: Vec<Vec<usize>> = self.lanes.iter().map(|_| Vec::new()).collect();
         let mut before: Vec<Vec<usize>> = Vec::new();
-        let mut locks: Map<ObjectId, Vec<usize>> = Map::default();
+        let mut locks: Map<ObjectId, (Option<usize>, Vec<usize>)> = Map::default();
         let mut slots: Vec<&Slot> = Vec::new();
         for (step, &lane) in trail.iter().enumerate() {
             let slot = &self.lanes[lane].items[at[lane]];
@@ -441,13 +441,15 @@ impl Window {
                 .collect();
             needs.extend(number[lane].last());
             if changes_lock(slot.event.op) {
-                let own = locks.entry(slot.event.object()).or_default();
-                let shared = |op| matches!(op, Op::AcquireShared | Op::ReleaseShared);
-                needs.extend(
-                    own.iter()
-                        .filter(|&&s| !(shared(slots[s].event.op) && shared(slot.event.op))),
-                );
-                own.push(step);
+                // The last step that excludes, and those since then that share.
+                let (excluding, sharing) = locks.entry(slot.event.object()).or_default();
+                needs.extend(*excluding);
+                if matches!(slot.event.op, Op::AcquireShared | Op::ReleaseShared) {
+                    sharing.push(step);
+                } else {
+                    needs.append(sharing);
+                    *excluding = Some(step);
+                }
             }
             at[lane] += 1;
             number[lane].push(step);
