@@ -251,7 +251,8 @@ fn the_command_finds_in_the_trace_of_a_run_what_the_run_found_itself() {
     for test in ["breakable", "hinted", "looks_twice"] {
         let folder = std::env::temp_dir().join(format!("{}-{test}", std::process::id()));
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", test])
+            .args(["--exact", "--nocapture", test])
+            .env(process::CHILD, "1")
             .env("AERODROME_PREDICT", "warn")
             .env("AERODROME_TRACE", &folder)
             .output()

@@ -98,11 +98,13 @@ impl Predictor {
         let Some(mut event) = self.ledger.renumber(recorded, names) else {
             return;
         };
+        if let Op::CompareExchangeFailed | Op::Vain(_) = event.op {
+            event.op = Op::Read;
+        }
         let kind = || names.kind(recorded.object());
         self.context.reads.step(event, position, kind);
         match event.op {
             Op::CompareExchange => event.op = Op::ReadWrite,
-            Op::CompareExchangeFailed | Op::Vain(_) => event.op = Op::Read,
             Op::Notify => return self.context.notify(event.strand),
             Op::Release | Op::ReleaseShared => {
                 if let Some(holder) = self.context.locks.holder_elsewhere(event) {

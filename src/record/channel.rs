@@ -56,7 +56,6 @@ impl Receipt {
 
 impl<T> Envelope<T> {
     /// Records the receipt, which changes what others see of the channel.
-    #[cfg(feature = "crossbeam-channel")]
     pub(crate) fn open_from(
         self,
         channel: &Channel,
@@ -72,8 +71,7 @@ impl<T> Envelope<T> {
         self.open(pen, site)
     }
 
-    /// Records the receipt.
-    pub(crate) fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
+    fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
         let Self { mut stamp, payload } = self;
         if let Some(pen) = pen {
             let number = std::mem::take(&mut stamp.number);

@@ -204,7 +204,7 @@ impl<T> Receiver<T> {
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let (pen, site) = (record::pen(), Location::caller());
         self.take(pen, site)
-            .map(|envelope| envelope.open(pen, site))
+            .map(|envelope| envelope.open_from(&self.channel, pen, site))
     }
 
     /// Takes what there is, or reads that there is nothing.
@@ -220,7 +220,8 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         let (pen, site) = (record::pen(), Location::caller());
-        wait(pen, site, || self.inner.recv()).map(|envelope| envelope.open(pen, site))
+        wait(pen, site, || self.inner.recv())
+            .map(|envelope| envelope.open_from(&self.channel, pen, site))
     }
 
     /// As std's.
@@ -236,7 +237,7 @@ impl<T> Receiver<T> {
                 }),
                 RecvTimeoutError::Disconnected => Err(error),
             })
-            .map(|envelope| envelope.open(pen, site))
+            .map(|envelope| envelope.open_from(&self.channel, pen, site))
     }
 
     /// As std's.
