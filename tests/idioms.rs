@@ -13,7 +13,7 @@ use aerodrome::sync::{Condvar, LazyLock, Mutex, Once, OnceLock, mpsc};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 
-use self::outcome::{only, silent};
+use self::outcome::{accesses, between, only, silent};
 
 /// Arranges the steps of two strands.
 #[derive(Default)]
@@ -53,20 +53,23 @@ fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
     });
 }
 
-/// `first` makes a step, `second` comes in between, and nothing is wrong.
+/// The other strand comes in between two steps of the first, and nothing is wrong.
 #[track_caller]
-fn silent_between(first: impl FnOnce(&Steps) + Send, second: impl FnOnce() + Send) {
-    let steps = Steps::default();
-    silent(|| both(|| first(&steps), || steps.when_let_in(second)));
+fn silent_between(first: impl FnOnce(&dyn Fn()) + Send, second: impl FnOnce() + Send) {
+    silent(|| between(first, second));
 }
 
-/// The same, and this block is to blame.
+/// The same, and this block is to blame, by accesses that stand here.
 #[track_caller]
-fn reported_between(block: &str, first: impl FnOnce(&Steps) + Send, second: impl FnOnce() + Send) {
-    let steps = Steps::default();
-    let report = only(|| both(|| first(&steps), || steps.when_let_in(second)));
+fn reported_between(
+    block: &str,
+    first: impl FnOnce(&dyn Fn()) + Send,
+    second: impl FnOnce() + Send,
+) {
+    let report = only(|| between(first, second));
     let name = format!("`{block}`");
     assert!(report.message.contains(&name), "{}", report.message);
+    assert!(accesses(&report).len() >= 3, "{report:#?}");
 }
 
 // Updates that leave the value as it was.
@@ -75,10 +78,10 @@ fn reported_between(block: &str, first: impl FnOnce(&Steps) + Send, second: impl
 fn a_flag_that_is_set_already_is_only_read() {
     let (flag, data) = (AtomicBool::new(true), AtomicU64::new(0));
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "mark", {
                 flag.swap(true, SeqCst);
-                steps.let_in();
+                pause();
                 data.store(1, SeqCst);
                 assert!(flag.load(SeqCst));
             });
@@ -91,10 +94,10 @@ fn a_flag_that_is_set_already_is_only_read() {
 fn a_watermark_that_stays_is_only_read() {
     let high = AtomicU64::new(9);
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "observe", {
                 assert_eq!(high.load(SeqCst), 9);
-                steps.let_in();
+                pause();
                 assert_eq!(high.fetch_max(7, SeqCst), 9);
                 assert_eq!(high.load(SeqCst), 9);
             });
@@ -110,10 +113,10 @@ fn a_watermark_that_rises_between_two_looks_is_reported() {
     let high = AtomicU64::new(0);
     reported_between(
         "observe",
-        |steps| {
+        |pause| {
             atomic_block!(name = "observe", {
                 let before = high.load(SeqCst);
-                steps.let_in();
+                pause();
                 assert!(high.load(SeqCst) > before);
             });
         },
@@ -127,10 +130,10 @@ fn a_watermark_that_rises_between_two_looks_is_reported() {
 fn adding_and_subtracting_commute() {
     let count = AtomicU64::new(5);
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "clone and drop", {
                 count.fetch_add(1, SeqCst);
-                steps.let_in();
+                pause();
                 count.fetch_sub(1, SeqCst);
             });
         },
@@ -146,11 +149,11 @@ fn adding_and_subtracting_commute() {
 fn an_exchange_answers_for_the_read_before_it() {
     let (count, sum) = (AtomicU64::new(0), AtomicU64::new(0));
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "record", {
                 count.fetch_add(1, SeqCst);
                 let mut now = sum.load(SeqCst);
-                steps.let_in();
+                pause();
                 while let Err(other) = sum.compare_exchange(now, now + 2, SeqCst, SeqCst) {
                     now = other;
                 }
@@ -168,13 +171,15 @@ fn a_private_node_may_be_written_before_each_try() {
     let head = AtomicPtr::<Node>::default();
     let node = Node(AtomicPtr::default());
     let other = Node(AtomicPtr::default());
-    let push = |node: &Node, steps: Option<&Steps>| {
+    let push = |node: &Node, pause: Option<&dyn Fn()>| {
         atomic_block!(name = "push", {
             let mut now = head.load(SeqCst);
-            let mut steps = steps;
+            let mut pause = pause;
             loop {
                 node.0.store(now, SeqCst);
-                steps.take().map(Steps::let_in);
+                if let Some(pause) = pause.take() {
+                    pause();
+                }
                 let new = std::ptr::from_ref(node).cast_mut();
                 match head.compare_exchange_weak(now, new, SeqCst, SeqCst) {
                     Ok(_) => break,
@@ -183,7 +188,7 @@ fn a_private_node_may_be_written_before_each_try() {
             }
         });
     };
-    silent_between(|steps| push(&node, Some(steps)), || push(&other, None));
+    silent_between(|pause| push(&node, Some(pause)), || push(&other, None));
 }
 
 #[test]
@@ -192,11 +197,11 @@ fn a_popped_node_that_comes_back_is_reported() {
     let (head, next_of_1) = (AtomicU64::new(1), AtomicU64::new(2));
     reported_between(
         "pop",
-        |steps| {
+        |pause| {
             atomic_block!(name = "pop", {
                 let top = head.load(SeqCst);
                 let next = next_of_1.load(SeqCst);
-                steps.let_in();
+                pause();
                 assert!(head.compare_exchange(top, next, SeqCst, SeqCst).is_ok());
             });
         },
@@ -215,11 +220,11 @@ fn a_limit_that_is_read_before_the_loop_is_reported() {
     let (used, limit) = (AtomicU64::new(0), AtomicU64::new(10));
     reported_between(
         "reserve",
-        |steps| {
+        |pause| {
             atomic_block!(name = "reserve", {
                 let most = limit.load(SeqCst);
                 let mut now = used.load(SeqCst);
-                steps.let_in();
+                pause();
                 while now < most {
                     match used.compare_exchange(now, now + 1, SeqCst, SeqCst) {
                         Ok(_) => break,
@@ -242,11 +247,11 @@ fn a_failed_exchange_of_something_else_hides_nothing() {
     let (balance, seen) = (AtomicU64::new(100), AtomicBool::new(true));
     reported_between(
         "withdraw",
-        |steps| {
+        |pause| {
             atomic_block!(name = "withdraw", {
                 let now = balance.load(SeqCst);
                 assert!(seen.compare_exchange(false, true, SeqCst, SeqCst).is_err());
-                steps.let_in();
+                pause();
                 balance.store(now - 60, SeqCst);
             });
         },
@@ -261,11 +266,11 @@ fn an_update_that_gives_up_has_read() {
     let (room, taken) = (AtomicU64::new(0), AtomicU64::new(0));
     reported_between(
         "take",
-        |steps| {
+        |pause| {
             atomic_block!(name = "take", {
                 let give_up = room.fetch_update(SeqCst, SeqCst, |_| None);
                 assert_eq!(give_up, Err(0));
-                steps.let_in();
+                pause();
                 assert_eq!(taken.load(SeqCst), 1);
             });
         },
@@ -282,10 +287,10 @@ fn an_update_that_gives_up_has_read() {
 fn watched_variables_follow_the_rules_of_atomics() {
     static SUM: Watched<i64> = Watched::<i64>::new("idioms_sum", 0);
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "add", {
                 let mut now = SUM.get();
-                steps.let_in();
+                pause();
                 while let Err(other) = SUM.compare_exchange(now, now + 1) {
                     now = other;
                 }
@@ -297,10 +302,10 @@ fn watched_variables_follow_the_rules_of_atomics() {
     );
     reported_between(
         "add",
-        |steps| {
+        |pause| {
             atomic_block!(name = "add", {
                 let now = SUM.get();
-                steps.let_in();
+                pause();
                 SUM.set(now + 1);
             });
         },
@@ -377,12 +382,9 @@ fn trying_in_vain_and_again_is_waiting() {
             || {
                 steps.wait(1);
                 atomic_block!(name = "try", {
-                    loop {
-                        // What it sees while it waits leads only to waiting.
-                        let _ = sum.load(SeqCst);
-                        if mutex.try_lock().is_ok() {
-                            break;
-                        }
+                    // What it sees before it waits, and looks at again, leads only to waiting.
+                    assert_eq!(sum.load(SeqCst), 1);
+                    while mutex.try_lock().is_err() {
                         steps.reach(2);
                     }
                     assert_eq!(sum.load(SeqCst), 2);
@@ -427,11 +429,11 @@ fn a_delay_in_the_middle_of_a_lost_update_is_no_wait() {
     let balance = AtomicU64::new(100);
     reported_between(
         "withdraw",
-        |steps| {
+        |pause| {
             atomic_block!(name = "withdraw", {
                 let now = balance.load(SeqCst);
                 thread::yield_now();
-                steps.let_in();
+                pause();
                 thread::sleep(std::time::Duration::from_micros(1));
                 balance.store(now - 60, SeqCst);
             });
@@ -447,10 +449,10 @@ fn a_room_that_is_checked_and_locked_again_is_reported() {
     let room = Mutex::new(1);
     reported_between(
         "enter",
-        |steps| {
+        |pause| {
             atomic_block!(name = "enter", {
                 let is_free = *room.lock().unwrap() > 0;
-                steps.let_in();
+                pause();
                 if is_free {
                     let mut room = room.lock().unwrap();
                     *room -= 1;
@@ -500,10 +502,10 @@ fn initialising_commutes_with_initialising() {
     static B: OnceLock<u64> = OnceLock::new();
     static C: Once = Once::new();
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "a first", {
                 assert_eq!(*A, 1);
-                steps.let_in();
+                pause();
                 assert_eq!(*B.get_or_init(|| 2), 2);
                 C.call_once(|| ());
             });
@@ -523,10 +525,10 @@ fn what_is_found_initialised_commutes_with_looks() {
     let cell = OnceLock::new();
     cell.get_or_init(|| 7);
     silent_between(
-        |steps| {
+        |pause| {
             atomic_block!(name = "look", {
                 assert_eq!(cell.get(), Some(&7));
-                steps.let_in();
+                pause();
                 assert_eq!(cell.get(), Some(&7));
             });
         },
@@ -541,10 +543,10 @@ fn a_cell_that_is_looked_at_and_then_set_is_reported() {
     let cell = OnceLock::new();
     reported_between(
         "set",
-        |steps| {
+        |pause| {
             atomic_block!(name = "set", {
                 assert!(cell.get().is_none());
-                steps.let_in();
+                pause();
                 assert_eq!(cell.set(1), Err(1));
             });
         },
@@ -565,10 +567,10 @@ mod channels {
         let (sender, receiver) = unbounded();
         sender.send(0).unwrap();
         silent_between(
-            |steps| {
+            |pause| {
                 atomic_block!(name = "two", {
                     sender.send(1).unwrap();
-                    steps.let_in();
+                    pause();
                     sender.send(2).unwrap();
                 });
             },
@@ -580,10 +582,10 @@ mod channels {
     fn a_vain_receive_outside_of_blocks_is_nothing() {
         let (sender, receiver) = unbounded();
         silent_between(
-            |steps| {
+            |pause| {
                 atomic_block!(name = "two", {
                     sender.send(1).unwrap();
-                    steps.let_in();
+                    pause();
                     sender.send(2).unwrap();
                 });
             },
@@ -623,10 +625,10 @@ mod channels {
         sender.send(1).unwrap();
         reported_between(
             "take",
-            |steps| {
+            |pause| {
                 atomic_block!(name = "take", {
                     assert!(!receiver.is_empty());
-                    steps.let_in();
+                    pause();
                     assert!(receiver.try_recv().is_err());
                 });
             },

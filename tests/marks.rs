@@ -537,7 +537,7 @@ mod functions {
 
     #[test]
     fn only_public_methods_are_marked_where_that_is_asked_for() {
-        let shop = Shop::default();
+        let shop = <Shop as Default>::default();
         assert_eq!((shop.look(), shop.count()), (0, 0));
         assert_eq!(shop.sell(), if cfg!(feature = "check") { 2 } else { 0 });
     }

@@ -41,7 +41,7 @@ fn everything_else_is_real_in_either_build() {
 }
 
 thread_local! {
-    static CALLS: std::cell::Cell<u32> = std::cell::Cell::new(0);
+    static CALLS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 #[test]
