@@ -20,6 +20,8 @@ pub(crate) struct Clock(AtomicU64);
 pub(crate) struct Moment(u64);
 
 impl Moment {
+    pub(super) const FIRST: Moment = Moment(0);
+
     pub(crate) fn ticket(self) -> u32 {
         self.0 as u32
     }

@@ -625,7 +625,7 @@ impl Pen {
     #[inline(always)]
     pub(crate) fn see_anew(self) {
         if self.0.thorough.get() && self.in_block() {
-            self.0.seen.set(None);
+            self.0.seen.forget();
         }
     }
 
@@ -639,8 +639,8 @@ impl Pen {
         site: &'static Location<'static>,
     ) {
         if let Some(seen) = self.0.last_seen(id)
-            && seen.moment == turn.moment()
-            && covers(seen.what, what)
+            && seen.moment.get() == turn.moment()
+            && covers(seen.what.get(), what)
         {
             if what == What::UpdateChannel {
                 // Whoever has just found nothing must hear of it.
@@ -718,10 +718,10 @@ impl Pen {
         debug_assert!(!what.changes());
         let id = self.identify_atomic(object);
         if let Some(seen) = self.0.last_seen(id)
-            && covers(seen.what, what)
+            && covers(seen.what.get(), what)
         {
             let (value, moment) = object.order.observe(&read);
-            if moment.version() == seen.moment.version() {
+            if moment.version() == seen.moment.get().version() {
                 return value;
             }
         }

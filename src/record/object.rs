@@ -86,6 +86,9 @@ pub(crate) struct Generational(AtomicU64);
 pub(super) struct Identity(u64);
 
 impl Identity {
+    /// Of an object that was not used yet.
+    pub(super) const NONE: Identity = Identity(0);
+
     /// 0 before the first use.
     #[inline(always)]
     pub(super) fn number(self) -> u32 {

@@ -119,14 +119,33 @@ impl State {
 }
 
 /// The access of an atomic that is the strand's last record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Seen {
-    object: Identity,
-    pub(super) what: What,
-    pub(super) moment: Moment,
-    epoch: u64,
-    /// The length after the record.
-    len: u32,
+    object: Cell<Identity>,
+    /// The strand's [`stamp`](Strand::stamp) after the record; [`Seen::NOTHING`] where there is no such access.
+    stamp: Cell<u64>,
+    pub(super) what: Cell<What>,
+    pub(super) moment: Cell<Moment>,
+}
+
+impl Seen {
+    /// No strand's stamp.
+    const NOTHING: u64 = u64::MAX;
+
+    const fn nothing() -> Seen {
+        Seen {
+            object: Cell::new(Identity::NONE),
+            stamp: Cell::new(Self::NOTHING),
+            what: Cell::new(What::Read),
+            moment: Cell::new(Moment::FIRST),
+        }
+    }
+
+    /// The next access of the atomic is recorded.
+    #[inline(always)]
+    pub(super) fn forget(&self) {
+        self.stamp.set(Self::NOTHING);
+    }
 }
 
 /// The limit of a strand that is to look up from its work: no length is below it.
@@ -155,7 +174,7 @@ pub(crate) struct Strand {
     /// The family number, by which violations are delivered.
     pub(super) family: Cell<u32>,
     pub(super) ids: Ids,
-    pub(super) seen: Cell<Option<Seen>>,
+    pub(super) seen: Seen,
 
     // Shared with the collector.
     /// Whether the mirror forked this strand.
@@ -202,7 +221,7 @@ impl Strand {
             thorough: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
-            seen: Cell::new(None),
+            seen: Seen::nothing(),
             forked,
             id,
             first_family: family,
@@ -331,7 +350,7 @@ impl Strand {
         self.chunk().leave_for(chunk);
         self.chunk.set(chunk);
         self.len.set(0);
-        self.seen.set(None);
+        self.seen.forget();
     }
 
     /// Writes a record, which nothing hinders, and publishes it.
@@ -396,26 +415,27 @@ impl Strand {
         self.hold_back(acquire);
     }
 
+    /// Tells the present epoch and length from all others that the strand has had in the chunk.
+    #[inline(always)]
+    fn stamp(&self) -> u64 {
+        self.epoch.get() ^ u64::from(self.len.get()) << 48
+    }
+
     /// The last record, if it is an access of this atomic in the present epoch. Only then may the next access of it be left out: the order of looks at
     /// different things counts where one of them is taken back.
     #[inline(always)]
-    pub(super) fn last_seen(&self, object: Identity) -> Option<Seen> {
-        let now = (object, self.epoch.get(), self.len.get());
-        self.seen
-            .get()
-            .filter(|seen| (seen.object, seen.epoch, seen.len) == now)
+    pub(super) fn last_seen(&self, object: Identity) -> Option<&Seen> {
+        let seen = &self.seen;
+        (seen.object.get() == object && seen.stamp.get() == self.stamp()).then_some(seen)
     }
 
     /// The last record is this access of an atomic.
     #[inline(always)]
     pub(super) fn has_seen(&self, object: Identity, what: What, moment: Moment) {
-        self.seen.set(Some(Seen {
-            object,
-            what,
-            moment,
-            epoch: self.epoch.get(),
-            len: self.len.get(),
-        }));
+        self.seen.object.set(object);
+        self.seen.stamp.set(self.stamp());
+        self.seen.what.set(what);
+        self.seen.moment.set(moment);
     }
 
     /// Whether this object's acquire is the last record, and is held back.
