@@ -1,4 +1,4 @@
-//! Recorded events, read under a [`Semantics`]: the table "One trace, two semantics" of `ARCHITECTURE.md`, as code.
+//! Recorded events, read under a [`Semantics`]: the rules of `docs/rules.md`, as code.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@
 //!
 //! | operation | recorded as |
 //! |---|---|
-//! | a message is sent, received | its send before its receipt; different messages order nothing. The send also updates the channel's state |
+//! | a message is sent, received | its send before its receipt; different messages order nothing. Either also updates the channel's state, and these updates commute |
 //! | `try_recv`, `recv_timeout`, `try_select`, `try_ready` and their kin, in vain | a read of the state of each channel in which no message was found |
 //! | `len`, `is_empty`, `is_full` | a read of the channel's state; nothing where the capacity is 0, for then they never change |
 //! | `recv`, `recv_timeout`, `recv_deadline`, their iterators | end an atomic block, which begins again after them: waiting for another strand's progress cannot be atomic |
@@ -30,7 +30,8 @@
 //! | `select` and `ready` and their timed forms, `select!` without an empty `default` | end the block as well, unless all of their operations are sends and one of them finds room at once |
 //! | a selected operation | when it is completed, as the same operation without the selection; `select!` completes it where it stands |
 //! | a message of [`after`], [`at`] or [`tick`] | nothing: nobody has sent it |
-//! | `capacity`, `same_channel`, `try_send` in vain, disconnection | nothing |
+//! | `try_send` in vain | in a block, a read of the state and a pause; outside, nothing |
+//! | `capacity`, `same_channel`, disconnection | nothing |
 //!
 //! In a vain attempt that is made of several channels at once, a channel into which a message was sent while the attempt was being recorded may be left out.
 //! A send into a channel of capacity 0 updates its state when it offers the message: a vain `try_recv` that comes a moment too early for the offer may be ordered after it.

@@ -1,7 +1,4 @@
 //! The locks beneath: parking_lot's own, and what records that they are taken and given back.
-//!
-//! A raw lock never delivers a violation, because lock_api takes locks again in destructors. Whoever takes one for the program asks for the pen, which
-//! delivers, first.
 
 use std::any::type_name;
 use std::cell::Cell;

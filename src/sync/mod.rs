@@ -17,10 +17,11 @@
 //! |---|---|
 //! | a lock is taken, given back | acquire, release |
 //! | a guard's first `Deref`, first `DerefMut` in a transaction | a read, a write of the content |
-//! | `try_lock` that fails, `get_mut`, `into_inner`, `is_poisoned`, `clear_poison` | nothing: what is exclusive needs no order |
+//! | `try_lock` that fails | in a block, a look at the lock and a pause: a wait if it is tried again |
+//! | `get_mut`, `into_inner`, `is_poisoned`, `clear_poison` | nothing: what is exclusive needs no order |
 //! | `Condvar::wait*` | release, the end of the transaction, acquire |
 //! | `Barrier::wait` | every arrival before every departure of its round; the transaction ends before it waits |
-//! | `Once`, `OnceLock`, `LazyLock` | initialisation is a write, every look at it a read |
+//! | `Once`, `OnceLock`, `LazyLock` | initialising commutes with itself and with finding it done; `get` is a read, `set` a write |
 //! | [`atomic`] | each access as a read, a write, both, or an update that commutes with its own kind |
 //! | [`mpsc`] | a message's send before its receipt |
 //!

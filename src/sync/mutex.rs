@@ -37,10 +37,6 @@ impl<T> Mutex<T> {
 
 impl<T: ?Sized> Mutex<T> {
     /// As std's.
-    ///
-    /// # Panics
-    ///
-    /// With the report, if a violation was found that this strand is to deliver; so may every tracked operation.
     #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {

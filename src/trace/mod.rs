@@ -241,7 +241,7 @@ pub enum ObjectKind {
     Signal,
 }
 
-/// How recorded operations are read; the table in `ARCHITECTURE.md` has every difference.
+/// How recorded operations are read; `docs/rules.md` has every difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Semantics {
     /// No alarm that a Rust programmer would call false.

@@ -1,4 +1,4 @@
-//! Recorded events read under a semantics, row by row of the table in `ARCHITECTURE.md`.
+//! Recorded events read under a semantics, rule by rule of `docs/rules.md`.
 
 #![cfg(feature = "trace")]
 
