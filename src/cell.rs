@@ -9,7 +9,8 @@
 //!
 //! - [`TrackedUnsafeCell`] is for lock-free structures, with the methods of loom's `UnsafeCell`:
 //!   what runs under loom runs here after `use aerodrome::cell::TrackedUnsafeCell as UnsafeCell`.
-//! - [`Tracked`] is a value with safe methods, for data that a foreign lock or a `Mutex<()>` guards.
+//! - [`Tracked`] is a value with safe methods, for data that a foreign lock or a `Mutex<()>`
+//!   guards.
 //!
 //! ```
 //! use aerodrome::cell::Tracked;
@@ -252,7 +253,8 @@ impl<T: ?Sized> MutPtr<T> {
 
 /// A value whose accesses are seen.
 ///
-/// Reading needs `&self` and writing `&mut self`, as of any value, so a strand that has neither a lock's guard nor the value to itself writes with the unsafe
+/// Reading needs `&self` and writing `&mut self`, as of any value, so a strand that has neither a
+/// lock's guard nor the value to itself writes with the unsafe
 /// [`with_mut`](Tracked::with_mut). `Sync` where `T` is both `Send` and `Sync`: a strand that may write can take the value out.
 ///
 /// ```compile_fail
@@ -262,8 +264,8 @@ impl<T: ?Sized> MutPtr<T> {
 #[cfg_attr(not(feature = "check"), repr(transparent))]
 pub struct Tracked<T: ?Sized>(TrackedUnsafeCell<T>);
 
-// SAFETY: `&self` gives `&T`, for which `T: Sync` is enough. What changes it through `&self` is unsafe, and asks for nobody else's access meanwhile; that gives
-// `&mut T`, for which `T: Send` is.
+// SAFETY: `&self` gives `&T`, for which `T: Sync` is enough. What changes it through `&self` is
+// unsafe, and asks for nobody else's access meanwhile; that gives `&mut T`, for which `T: Send` is.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Tracked<T> {}
 
 impl<T> Tracked<T> {
@@ -333,7 +335,8 @@ impl<T> Tracked<T> {
 }
 
 impl<T: ?Sized> Tracked<T> {
-    /// A read and a write, through a shared reference: for a value that something guards which the compiler does not know of.
+    /// A read and a write, through a shared reference: for a value that something guards which the
+    /// compiler does not know of.
     ///
     /// # Safety
     ///
@@ -361,7 +364,8 @@ impl<T: ?Sized> Deref for Tracked<T> {
     #[track_caller]
     fn deref(&self) -> &T {
         self.0.note(Access::Read);
-        // SAFETY: nobody writes: who does so through `&mut self` has the value to itself, and who calls `with_mut` vouches for it.
+        // SAFETY: nobody writes: who does so through `&mut self` has the value to itself, and who
+        // calls `with_mut` vouches for it.
         unsafe { &*self.0.value.get() }
     }
 }

@@ -2,8 +2,8 @@
 
 pub use std::hint::*;
 
-/// As std's. In an atomic block it is a wait if the block then looks again at what it has looked at: see [what counts as
-/// what](crate#what-counts-as-what).
+/// As std's. In an atomic block it is a wait if the block then looks again at what it has looked
+/// at: see [what counts as what](crate#what-counts-as-what).
 #[cfg(feature = "check")]
 #[inline]
 #[track_caller]
@@ -22,10 +22,11 @@ pub(crate) fn pause<R>(pause: impl FnOnce() -> R) -> R {
     pause()
 }
 
-/// Says that what the current atomic block has read so far does not count, because it is about to be read again: for double-checked and
-/// validated reads.
+/// Says that what the current atomic block has read so far does not count, because it is about to
+/// be read again: for double-checked and validated reads.
 ///
-/// A block that has already written something goes on as it was. Outside of atomic blocks, and in a build without checking, nothing happens.
+/// A block that has already written something goes on as it was. Outside of atomic blocks, and in a
+/// build without checking, nothing happens.
 ///
 /// ```
 /// use aerodrome::sync::atomic::{AtomicU32, Ordering};

@@ -2,8 +2,9 @@
 //!
 //! # The problem
 //!
-//! Safe Rust has no data races, and has this bug all the same. Every access is under its lock, but the withdrawal looks in one critical section and takes in
-//! the next, and somebody else can come in between:
+//! Safe Rust has no data races, and has this bug all the same. Every access is under its lock, but
+//! the withdrawal looks in one critical section and takes in the next, and somebody else can come
+//! in between:
 //!
 #![cfg_attr(feature = "check", doc = "```should_panic")]
 #![cfg_attr(not(feature = "check"), doc = "```")]
@@ -173,19 +174,25 @@
 //!
 //! # What it cannot see
 //!
-//! - **Other schedules**, unless [asked to predict](#other-schedules): a bug that this run did not show is not reported. What it needs is the *order*, not
-//!   the wrong result, so it sees far more than an assertion does; but two threads that never overlap show nothing.
-//! - **What is not tracked**: other imports, other crates' locks, fields that are plain data (their lock's guard stands for all of them: two keys of one map
-//!   are one object). A marked block in which nothing was recorded is named when the process ends.
-//! - **Weak memory.** Tracked atomics are sequentially consistent, whatever their `Ordering` says. That is what [loom](https://docs.rs/loom) and Miri are for; data races
-//!   in unsafe code are ThreadSanitizer's and Miri's.
-//! - **Time between processes, and async tasks.** A thread is what runs; tasks that share a thread are one thread. An `async fn` cannot be marked.
+//! - **Other schedules**, unless [asked to predict](#other-schedules): a bug that this run did not
+//!   show is not reported. What it needs is the *order*, not the wrong result, so it sees far more
+//!   than an assertion does; but two threads that never overlap show nothing.
+//! - **What is not tracked**: other imports, other crates' locks, fields that are plain data (their
+//!   lock's guard stands for all of them: two keys of one map are one object). A marked block in
+//!   which nothing was recorded is named when the process ends.
+//! - **Weak memory.** Tracked atomics are sequentially consistent, whatever their `Ordering` says.
+//!   That is what [loom](https://docs.rs/loom) and Miri are for; data races in unsafe code are
+//!   ThreadSanitizer's and Miri's.
+//! - **Time between processes, and async tasks.** A thread is what runs; tasks that share a thread
+//!   are one thread. An `async fn` cannot be marked.
 //! - **Blocks that nobody marked.**
 //!
 //! # Other schedules
 //!
-//! `AERODROME_PREDICT=warn` (or `deny`) asks, at the end of each test, what other schedules of the same run would have shown. A predicted violation comes with a schedule
-//! that was replayed against the locks, forks, joins and messages of the run; it assumes that each thread does there what it did here.
+//! `AERODROME_PREDICT=warn` (or `deny`) asks, at the end of each test, what other schedules of the
+//! same run would have shown. A predicted violation comes with a schedule that was replayed against
+//! the locks, forks, joins and messages of the run; it assumes that each thread does there what it
+//! did here.
 //!
 //! ```
 //! # #[cfg(feature = "check")]
@@ -215,7 +222,8 @@
 //! # }
 //! ```
 //!
-//! Beside violations, locks that are taken in a circle are told, and, as hints that fail nothing, transactions that are not reducible and races.
+//! Beside violations, locks that are taken in a circle are told, and, as hints that fail nothing,
+//! transactions that are not reducible and races.
 //!
 //! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched) variables and
 //! [named atomics](watch#named-atomics), and is decided on every run that is consistent with the
@@ -225,12 +233,14 @@
 //!
 #![doc = include_str!("../docs/settings.md")]
 //!
-//! In code they are the methods of [`Config`]. [`on_violation`] takes reports where the mode is `log`.
+//! In code they are the methods of [`Config`]. [`on_violation`] takes reports where the mode is
+//! `log`.
 //!
 //! # The command
 //!
-//! `cargo install aerodrome --features cli` installs `aerodrome`, which works on files: on reports (`AERODROME_REPORT`) and on traces (`AERODROME_TRACE`, or those of other tools
-//! in the formats STD and CSV).
+//! `cargo install aerodrome --features cli` installs `aerodrome`, which works on files: on reports
+//! (`AERODROME_REPORT`) and on traces (`AERODROME_TRACE`, or those of other tools in the formats
+//! STD and CSV).
 //!
 //! ```text
 //! aerodrome check FILE       says whether a serial order of the transactions explains the trace
@@ -241,41 +251,52 @@
 //! aerodrome report FILE      shows reports as text, as a page that draws the interleaving, or as SARIF
 //! ```
 //!
-//! It also installs `cargo aerodrome`, which runs an unchanged workspace: `cargo aerodrome test`, `run`
-//! and `nextest run` take Cargo's arguments, and `--atomic PATTERN`, `--predict` and `--report html`;
-//! `cargo aerodrome suggest` says what can be marked, `cargo aerodrome init` adds the lines above.
+//! It also installs `cargo aerodrome`, which runs an unchanged workspace: `cargo aerodrome test`,
+//! `run` and `nextest run` take Cargo's arguments, and `--atomic PATTERN`, `--predict` and
+//! `--report html`; `cargo aerodrome suggest` says what can be marked, `cargo aerodrome init` adds
+//! the lines above.
 //!
-//! The same is there as a library, with the feature `trace`: [`trace`][trace-module], [`check`][check-module], [`predict`][predict-module], [`lattice`][lattice-module], [`report`][report-module].
+//! The same is there as a library, with the feature `trace`: [`trace`][trace-module],
+//! [`check`][check-module], [`predict`][predict-module], [`lattice`][lattice-module],
+//! [`report`][report-module].
 //!
 //! # Cost
 //!
-//! Without `check`: nothing. With it, a tracked operation writes a record of 16 bytes into its thread's own buffer: it allocates nothing, takes no lock of
-//! aerodrome's, and draws its place in the order from the lock or atomic that it holds anyway. A critical section in which nothing else happens is one record. One more thread
-//! puts the records into order and checks them, tens of millions a second; threads that are faster than that wait for it, so memory stays bounded, and no
-//! record is ever dropped. What is kept follows the objects and threads that are alive, not the length of the run. `benches/README.md` has figures, and says how they
-//! are read.
+//! Without `check`: nothing. With it, a tracked operation writes a record of 16 bytes into its
+//! thread's own buffer: it allocates nothing, takes no lock of aerodrome's, and draws its place in
+//! the order from the lock or atomic that it holds anyway. A critical section in which nothing else
+//! happens is one record. One more thread puts the records into order and checks them, tens of
+//! millions a second; threads that are faster than that wait for it, so memory stays bounded, and
+//! no record is ever dropped. What is kept follows the objects and threads that are alive, not the
+//! length of the run. `benches/README.md` has figures, and says how they are read.
 //!
 //! # How it works
 //!
-//! Every tracked object counts its own events. The count that an operation drew, its *ticket*, is its place among the object's events; program order is its place among
-//! its thread's. Both orders together are acyclic, and every order that keeps both keeps the order of every two operations that conflict, so the collector may merge
-//! the threads' buffers by tickets alone: no clock, no global counter.
+//! Every tracked object counts its own events. The count that an operation drew, its *ticket*, is
+//! its place among the object's events; program order is its place among its thread's. Both orders
+//! together are acyclic, and every order that keeps both keeps the order of every two operations
+//! that conflict, so the collector may merge the threads' buffers by tickets alone: no clock, no
+//! global counter.
 //!
-//! The merged events go to an engine, which knows for each *open* transaction what it reaches. An event that lets a transaction be reached by what it reaches itself
-//! closes a cycle: no serial order puts each of its transactions before the next. `exact`, the default, says so at the very event that closes the cycle. The others are
-//! the published ones: `aerodrome`, after which this crate is named, `aerodrome-basic`, the same without reductions, and `velodrome`. All are held against a brute-force oracle on random traces. `ARCHITECTURE.md` is the
-//! whole story.
+//! The merged events go to an engine, which knows for each *open* transaction what it reaches. An
+//! event that lets a transaction be reached by what it reaches itself closes a cycle: no serial
+//! order puts each of its transactions before the next. `exact`, the default, says so at the very
+//! event that closes the cycle. The others are the published ones: `aerodrome`, after which this
+//! crate is named, `aerodrome-basic`, the same without reductions, and `velodrome`. All are held
+//! against a brute-force oracle on random traces. `ARCHITECTURE.md` is the whole story.
 //!
 //! # References
 //!
-//! - Umang Mathur, Mahesh Viswanathan: *Atomicity Checking in Linear Time using Vector Clocks*. ASPLOS 2020. The engines `aerodrome` and
-//!   `aerodrome-basic`.
-//! - Cormac Flanagan, Stephen N. Freund, Jaeheon Yi: *Velodrome: A Sound and Complete Dynamic Atomicity Checker for Multithreaded Programs*. PLDI 2008. The engine
-//!   `velodrome`, and blame.
-//! - Azadeh Farzan, P. Madhusudan, Francesco Sorrentino: *Meta-analysis for Atomicity Violations under Nested Locking*. CAV 2009. Prediction: `minimal`.
-//! - Liqiang Wang, Scott D. Stoller: *Run-Time Analysis for Atomicity*. RV 2003; *Runtime Analysis of Atomicity for Multithreaded Programs*. IEEE TSE 2006. Prediction: `blocks`
-//!   and `reduction`.
-//! - Grigore Roșu, Koushik Sen: *An Instrumentation Technique for Online Analysis of Multithreaded Programs*. Properties.
+//! - Umang Mathur, Mahesh Viswanathan: *Atomicity Checking in Linear Time using Vector Clocks*.
+//!   ASPLOS 2020. The engines `aerodrome` and `aerodrome-basic`.
+//! - Cormac Flanagan, Stephen N. Freund, Jaeheon Yi: *Velodrome: A Sound and Complete Dynamic
+//!   Atomicity Checker for Multithreaded Programs*. PLDI 2008. The engine `velodrome`, and blame.
+//! - Azadeh Farzan, P. Madhusudan, Francesco Sorrentino: *Meta-analysis for Atomicity Violations
+//!   under Nested Locking*. CAV 2009. Prediction: `minimal`.
+//! - Liqiang Wang, Scott D. Stoller: *Run-Time Analysis for Atomicity*. RV 2003; *Runtime Analysis
+//!   of Atomicity for Multithreaded Programs*. IEEE TSE 2006. Prediction: `blocks` and `reduction`.
+//! - Grigore Roșu, Koushik Sen: *An Instrumentation Technique for Online Analysis of Multithreaded
+//!   Programs*. Properties.
 //!
 #![cfg_attr(
     feature = "check",

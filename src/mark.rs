@@ -1,7 +1,7 @@
 //! The marks: what is meant to be atomic.
 //!
-//! A mark costs nothing without the feature `check`: it is the block that it stands on. With `check` it begins a transaction, and
-//! ends it when control leaves the block, in whatever way.
+//! A mark costs nothing without the feature `check`: it is the block that it stands on. With
+//! `check` it begins a transaction, and ends it when control leaves the block, in whatever way.
 
 #[cfg(feature = "check")]
 mod block;
@@ -16,9 +16,11 @@ pub use std::process::ExitCode;
 #[cfg(not(feature = "check"))]
 use std::process::Termination;
 
-/// Marks a function, or every method of an `impl` block, as atomic: its steps must look as if they happened at once.
+/// Marks a function, or every method of an `impl` block, as atomic: its steps must look as if they
+/// happened at once.
 ///
-/// Where an execution shows that they do not, the report names the function and the accesses that came in between.
+/// Where an execution shows that they do not, the report names the function and the accesses that
+/// came in between.
 ///
 /// ```
 /// use aerodrome::atomic;
@@ -57,26 +59,31 @@ use std::process::Termination;
 ///
 /// # What can be marked
 ///
-/// Every function with a body, also methods with any `self`, generic, `unsafe` and `extern` functions, methods of trait impls and
-/// default methods of traits. On an `impl` block it marks every method in it, except those that are marked
+/// Every function with a body, also methods with any `self`, generic, `unsafe` and `extern`
+/// functions, methods of trait impls and default methods of traits. On an `impl` block it marks
+/// every method in it, except those that are marked
 /// [`#[not_atomic]`](macro@crate::not_atomic) or have an `#[atomic]` of their own.
 ///
-/// A `const fn` cannot be marked (a transaction begins at run time), nor an `async fn` (other tasks run between its steps):
-/// that is a compile error. For a part of a function there is [`atomic_block!`](crate::atomic_block).
+/// A `const fn` cannot be marked (a transaction begins at run time), nor an `async fn` (other tasks
+/// run between its steps): that is a compile error. For a part of a function there is
+/// [`atomic_block!`](crate::atomic_block).
 ///
 /// # Arguments
 ///
-/// - `name = ".."`: what reports call the block. Otherwise it is the function's name with its type's: `Account::withdraw`.
+/// - `name = ".."`: what reports call the block. Otherwise it is the function's name with its
+///   type's: `Account::withdraw`.
 /// - `pub`, on an `impl` block: marks its public methods only. Those of a trait count as public.
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 ///
 /// # When the transaction ends
 ///
-/// With the body: at its end, at a `return`, a `?` or a panic. Everything the body holds is dropped before, the temporaries of its last
-/// expression included, such as the guard in `self.balance.lock().unwrap().clone()`, in every edition. Parameters are dropped
-/// after it, because the caller made them.
+/// With the body: at its end, at a `return`, a `?` or a panic. Everything the body holds is dropped
+/// before, the temporaries of its last expression included, such as the guard in
+/// `self.balance.lock().unwrap().clone()`, in every edition. Parameters are dropped after it,
+/// because the caller made them.
 ///
-/// A marked function that another one calls is part of that one's transaction: only the outermost counts.
+/// A marked function that another one calls is part of that one's transaction: only the outermost
+/// counts.
 pub use aerodrome_macros::atomic;
 
 /// Takes a method out of an `impl` block that is marked [`#[atomic]`](macro@crate::atomic).
@@ -104,10 +111,12 @@ pub use aerodrome_macros::atomic;
 /// assert_eq!((COUNTER.next(), COUNTER.next()), (0, 1));
 /// ```
 ///
-/// It needs no import: the attribute on the `impl` block reads it. Anywhere else it is a compile error.
+/// It needs no import: the attribute on the `impl` block reads it. Anywhere else it is a compile
+/// error.
 pub use aerodrome_macros::not_atomic;
 
-/// A `#[test]` whose transactions are judged at its end, also those of threads that it has not joined.
+/// A `#[test]` whose transactions are judged at its end, also those of threads that it has not
+/// joined.
 ///
 /// ```
 /// # use std::num::ParseIntError;
@@ -125,8 +134,9 @@ pub use aerodrome_macros::not_atomic;
 /// }
 /// ```
 ///
-/// `#[should_panic]`, `#[ignore]` and all other attributes work as on a `#[test]`, and so does every return type that `#[test]` allows.
-/// Without the feature `check` nothing is judged, and the test runs just as often.
+/// `#[should_panic]`, `#[ignore]` and all other attributes work as on a `#[test]`, and so does
+/// every return type that `#[test]` allows. Without the feature `check` nothing is judged, and the
+/// test runs just as often.
 ///
 /// # Arguments
 ///
@@ -134,7 +144,8 @@ pub use aerodrome_macros::not_atomic;
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 pub use aerodrome_macros::test;
 
-/// Marks a part of a function as atomic. It is an expression, with the control flow of a plain block.
+/// Marks a part of a function as atomic. It is an expression, with the control flow of a plain
+/// block.
 ///
 /// ```
 /// use aerodrome::atomic_block;
@@ -165,11 +176,11 @@ pub use aerodrome_macros::test;
 /// assert_eq!(count, 1);
 /// ```
 ///
-/// `return`, `?`, `break` and `continue` leave it, and end the transaction as the end of the block and a panic do. In reports it
-/// has the name of the function around it, unless it is given one.
+/// `return`, `?`, `break` and `continue` leave it, and end the transaction as the end of the block
+/// and a panic do. In reports it has the name of the function around it, unless it is given one.
 ///
-/// Temporaries of its last expression die inside it, in every edition, as in a block of edition 2024. Do not `.await` in it:
-/// other tasks would run in the middle of the transaction.
+/// Temporaries of its last expression die inside it, in every edition, as in a block of edition
+/// 2024. Do not `.await` in it: other tasks would run in the middle of the transaction.
 #[macro_export]
 macro_rules! atomic_block {
     (name = $name:tt, { $($body:tt)* } $(,)?) => {{
@@ -182,7 +193,8 @@ macro_rules! atomic_block {
     }};
 }
 
-/// Begins the transaction of the block that it stands in. What the marks expand to; not for use by hand.
+/// Begins the transaction of the block that it stands in. What the marks expand to; not for use by
+/// hand.
 #[cfg(feature = "check")]
 #[doc(hidden)]
 #[macro_export]
@@ -208,7 +220,8 @@ macro_rules! __transaction {
     };
 }
 
-/// Nothing: without `check` a marked block is a block. A name that is none is an error all the same.
+/// Nothing: without `check` a marked block is a block. A name that is none is an error all the
+/// same.
 #[cfg(not(feature = "check"))]
 #[doc(hidden)]
 #[macro_export]

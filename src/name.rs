@@ -25,10 +25,11 @@ mod tracked {
     use crate::record::{Object, Order, names, pen, untracked};
     use crate::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 
-    /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by, and atomics for
-    /// [properties](crate::watch#named-atomics) too.
+    /// Gives a tracked lock, atomic, channel or cell a name, for reports to call it by, and atomics
+    /// for [properties](crate::watch#named-atomics) too.
     ///
-    /// The last name counts. In a build without checking this does nothing, and takes anything. A name is kept for as long as the process runs.
+    /// The last name counts. In a build without checking this does nothing, and takes anything. A
+    /// name is kept for as long as the process runs.
     ///
     /// ```
     /// use aerodrome::sync::Mutex;

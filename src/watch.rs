@@ -1,8 +1,10 @@
 //! Variables that properties speak of.
 //!
-//! A [`Watched`] is an atomic integer or `bool` with a name. With the feature `check` every write is recorded with its value, so
-//! that a property of the [lattice](https://docs.rs/aerodrome/latest/aerodrome/lattice) can be checked on every run that is
-//! consistent with the observed one. Without it, it is the atomic and nothing else: no name, no record.
+//! A [`Watched`] is an atomic integer or `bool` with a name. With the feature `check` every write
+//! is recorded with its value, so that a property of the
+//! [lattice](https://docs.rs/aerodrome/latest/aerodrome/lattice) can be checked on every run that
+//! is consistent with the observed one. Without it, it is the atomic and nothing else: no name, no
+//! record.
 //!
 //! ```
 //! use aerodrome::watch::Watched;
@@ -20,7 +22,8 @@
 //!
 //! # Named atomics
 //!
-//! A tracked atomic is a variable as well, of any integer type, `bool` or a pointer (which is its address, 0 for null), once
+//! A tracked atomic is a variable as well, of any integer type, `bool` or a pointer (which is its
+//! address, 0 for null), once
 //! [`aerodrome::name`](crate::name()) has given it a name:
 //!
 //! ```
@@ -36,17 +39,22 @@
 //! });
 //! ```
 //!
-//! - The value that it has when it is named is its initial one; what was written before is no event of the variable.
-//! - The same name again changes nothing. Another one makes it another variable: the former keeps its last value.
-//! - An atomic that is dropped leaves its last value behind. The next one that gets the name goes on from there, with its own value as a write.
-//! - Two that live at the same time under one name are an error, for a property that speaks of it. Tests that run side by side may each have one: a
-//!   property's variables are those that its own threads have named or touched, and only where they have none those of other tests.
-//! - A value outside `i64` is an error as with `Watched`, but only while a property speaks of the variable; a name for reports asks
-//!   nothing of the values.
+//! - The value that it has when it is named is its initial one; what was written before is no event
+//!   of the variable.
+//! - The same name again changes nothing. Another one makes it another variable: the former keeps
+//!   its last value.
+//! - An atomic that is dropped leaves its last value behind. The next one that gets the name goes
+//!   on from there, with its own value as a write.
+//! - Two that live at the same time under one name are an error, for a property that speaks of it.
+//!   Tests that run side by side may each have one: a property's variables are those that its own
+//!   threads have named or touched, and only where they have none those of other tests.
+//! - A value outside `i64` is an error as with `Watched`, but only while a property speaks of the
+//!   variable; a name for reports asks nothing of the values.
 //! - What is done by `get_mut`, `into_inner` and `as_ptr` is not recorded.
-//! - Every write of a named atomic is recorded, also those that say nothing new to an atomic block, and takes its place among all writes of variables.
-//!   That costs the thread between two and three times as much as a write of an atomic without a name, and more where many threads write
-//!   named ones.
+//! - Every write of a named atomic is recorded, also those that say nothing new to an atomic block,
+//!   and takes its place among all writes of variables. That costs the thread between two and three
+//!   times as much as a write of an atomic without a name, and more where many threads write named
+//!   ones.
 
 use std::fmt;
 use std::sync::atomic::{self, Ordering};
@@ -68,8 +76,10 @@ pub use plain::{PropertyGuard, property};
 #[cfg(feature = "check")]
 pub use property::{PropertyGuard, property};
 
-/// Checks a property of [`Watched`](crate::watch::Watched) variables and [named atomics](crate::watch#named-atomics), from here to the end of the block it stands in, on every run that is
-/// consistent with the one that is observed. Without the feature `check` it does nothing.
+/// Checks a property of [`Watched`](crate::watch::Watched) variables and [named
+/// atomics](crate::watch#named-atomics), from here to the end of the block it stands in, on every
+/// run that is consistent with the one that is observed. Without the feature `check` it does
+/// nothing.
 ///
 /// Threads count that the current thread's family has; join them before the block ends.
 ///
@@ -87,8 +97,8 @@ pub use property::{PropertyGuard, property};
 ///
 /// # Panics
 ///
-/// Where the property is malformed, at once; at the end of the block where a consistent run breaks the property, or where it names a
-/// variable that does not exist.
+/// Where the property is malformed, at once; at the end of the block where a consistent run breaks
+/// the property, or where it names a variable that does not exist.
 #[macro_export]
 macro_rules! property {
     ($text:expr) => {
@@ -149,7 +159,8 @@ macro_rules! watched {
         impl Value for $T {}
 
         impl Watched<$T> {
-            /// A variable with this name, by which properties know it, and this value to begin with.
+            /// A variable with this name, by which properties know it, and this value to begin
+            /// with.
             #[inline]
             #[must_use]
             #[track_caller]
@@ -168,7 +179,8 @@ macro_rules! watched {
             ///
             /// # Panics
             ///
-            /// Where the value does not fit `i64`, in the build with the feature `check`; so do all other operations.
+            /// Where the value does not fit `i64`, in the build with the feature `check`; so do all
+            /// other operations.
             #[inline]
             #[track_caller]
             pub fn set(&self, value: $T) {
@@ -182,7 +194,8 @@ macro_rules! watched {
                 self.change(Did::Swap, |atomic| atomic.swap(value, Ordering::SeqCst))
             }
 
-            /// Stores `new` where the value is `current`. Returns the value before, as an error where nothing was stored.
+            /// Stores `new` where the value is `current`. Returns the value before, as an error
+            /// where nothing was stored.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(&self, current: $T, new: $T) -> Result<$T, $T> {
@@ -194,8 +207,9 @@ macro_rules! watched {
                 })
             }
 
-            /// Stores what `f` makes of the value, or nothing where `f` returns nothing. Returns the value before, as an error
-            /// where nothing was stored. `f` may be called several times.
+            /// Stores what `f` makes of the value, or nothing where `f` returns nothing. Returns
+            /// the value before, as an error where nothing was stored. `f` may be called several
+            /// times.
             #[inline]
             #[track_caller]
             pub fn fetch_update(&self, mut f: impl FnMut($T) -> Option<$T>) -> Result<$T, $T> {

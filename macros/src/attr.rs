@@ -26,7 +26,8 @@ pub(crate) const RUNS: Known = ("runs", "runs = 20");
 pub(crate) const PUBLIC: Known = ("pub", "pub");
 
 impl Arguments {
-    /// Reads the arguments of `attribute`. A wrong one is left out and becomes an error, the others still count.
+    /// Reads the arguments of `attribute`. A wrong one is left out and becomes an error, the others
+    /// still count.
     pub(crate) fn read(
         attribute: &str,
         known: &[Known],
@@ -116,7 +117,8 @@ impl Arguments {
     }
 }
 
-/// The one literal that a value must be; literals that come out of a `macro_rules!` macro are wrapped in a group.
+/// The one literal that a value must be; literals that come out of a `macro_rules!` macro are
+/// wrapped in a group.
 fn literal(value: &[TokenTree]) -> Option<Literal> {
     match see_through(value).as_slice() {
         [TokenTree::Literal(literal)] => Some(literal.clone()),

@@ -9,10 +9,11 @@
 //! }
 //! ```
 //!
-//! No closure, so `return` and `?` leave the function, and the compiler sees the body with the return type it is checked against.
-//! The inner braces stand where the author's stood but count as written here, in edition 2024, whose rule is what a
-//! transaction needs: temporaries of the last expression (a lock guard, most often) die at the end of their block,
-//! before the transaction does, whatever edition the author writes.
+//! No closure, so `return` and `?` leave the function, and the compiler sees the body with the
+//! return type it is checked against. The inner braces stand where the author's stood but count as
+//! written here, in edition 2024, whose rule is what a transaction needs: temporaries of the last
+//! expression (a lock guard, most often) die at the end of their block, before the transaction
+//! does, whatever edition the author writes.
 
 use crate::attr::{self, Arguments, called};
 use crate::error::Error;
@@ -139,7 +140,8 @@ fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
     group.into()
 }
 
-/// A body apart: the attributes inside it, which must stay the first thing in the function, and the rest.
+/// A body apart: the attributes inside it, which must stay the first thing in the function, and the
+/// rest.
 fn split_body(body: &Group) -> (Vec<TokenTree>, Vec<TokenTree>) {
     let mut attributes: Vec<TokenTree> = body.stream().into_iter().collect();
     let mut at = 0;
@@ -403,7 +405,8 @@ fn test_function(
         _ => false,
     };
 
-    // A transaction of the test's own belongs into each run: around them all it would be open when they are judged.
+    // A transaction of the test's own belongs into each run: around them all it would be open when
+    // they are judged.
     let (marks, kept): (Vec<_>, Vec<_>) =
         attributes(tokens).partition(|&attribute| is_called(tokens, attribute, "atomic"));
     let attribute_tokens = |list: &[(usize, usize)]| -> TokenStream {

@@ -1,8 +1,10 @@
-//! Finds the parts of an item that the marks need: a function's qualifiers, name and body, an impl block's members.
+//! Finds the parts of an item that the marks need: a function's qualifiers, name and body, an impl
+//! block's members.
 //!
-//! Nothing else is understood, and nothing is rebuilt: types, patterns and expressions pass through as they came.
-//! What comes out of a `macro_rules!` macro (`$vis`, `$body:block`, `$item`) is wrapped in groups without delimiters: they are
-//! looked into here, and kept in what is given back, because they also hold a type such as `$t` in `&$t` together.
+//! Nothing else is understood, and nothing is rebuilt: types, patterns and expressions pass through
+//! as they came. What comes out of a `macro_rules!` macro (`$vis`, `$body:block`, `$item`) is
+//! wrapped in groups without delimiters: they are looked into here, and kept in what is given back,
+//! because they also hold a type such as `$t` in `&$t` together.
 
 use crate::attr::called;
 use proc_macro::{Delimiter, Group, Ident, Span, TokenTree};
@@ -125,7 +127,8 @@ pub(crate) fn is_of_trait(header: &[TokenTree]) -> bool {
     })
 }
 
-/// Whether a group is a macro's `$item`; a `$vis` looks alike, but has nothing behind the visibility.
+/// Whether a group is a macro's `$item`; a `$vis` looks alike, but has nothing behind the
+/// visibility.
 pub(crate) fn is_whole_item(group: &Group) -> bool {
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
     group.delimiter() == Delimiter::None && head(&tokens) < tokens.len()

@@ -1,9 +1,11 @@
-//! The attributes of [aerodrome](https://docs.rs/aerodrome). Use them through that crate, where they are documented.
+//! The attributes of [aerodrome](https://docs.rs/aerodrome). Use them through that crate, where
+//! they are documented.
 //!
-//! They read raw tokens: with neither `syn` nor `quote` a program that is built without checking compiles no third-party
-//! crate for its marks. `attr` reads an attribute's arguments, `item` finds a function's parts, `expand` puts the mark in.
-//! For `macro_rules!`, `place` tells where one of their tokens stands.
-//! Whatever goes wrong, the item itself is given back too, so that one mistake is one error.
+//! They read raw tokens: with neither `syn` nor `quote` a program that is built without checking
+//! compiles no third-party crate for its marks. `attr` reads an attribute's arguments, `item` finds
+//! a function's parts, `expand` puts the mark in. For `macro_rules!`, `place` tells where one of
+//! their tokens stands. Whatever goes wrong, the item itself is given back too, so that one mistake
+//! is one error.
 
 mod attr;
 mod error;

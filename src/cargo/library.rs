@@ -1,8 +1,8 @@
 //! Builds aerodrome for a project: once, optimised, with the project's compiler, below its target
 //! directory.
 //!
-//! What is compiled is a small workspace of its own that depends on aerodrome, with a crate for each
-//! mirror that re-exports its module: `--extern parking_lot=..` needs a crate, not a module.
+//! What is compiled is a small workspace of its own that depends on aerodrome, with a crate for
+//! each mirror that re-exports its module: `--extern parking_lot=..` needs a crate, not a module.
 
 use std::ffi::OsString;
 use std::fs;
@@ -32,8 +32,8 @@ fn dependency() -> String {
     }
 }
 
-/// The package that depends on aerodrome. The number of codegen units is one that nobody else has: the
-/// compiler must not take a crate of this build for one of the project's.
+/// The package that depends on aerodrome. The number of codegen units is one that nobody else has:
+/// the compiler must not take a crate of this build for one of the project's.
 fn manifest(project: &Project) -> String {
     let features: Vec<_> = project.features.iter().collect();
     let members: Vec<_> = project.mirrors.iter().map(|it| it.package).collect();

@@ -15,8 +15,8 @@
 //! | `run` | runs Cargo, and sums up what the processes of the run said |
 //!
 //! The folder's name is part of the wrapper's path, and Cargo keeps what it compiles with one
-//! wrapper apart from what it compiles with another. So a second run compiles nothing, other marks or
-//! another aerodrome compile the members anew, and dependencies are shared with plain builds.
+//! wrapper apart from what it compiles with another. So a second run compiles nothing, other marks
+//! or another aerodrome compile the members anew, and dependencies are shared with plain builds.
 
 mod arguments;
 mod init;

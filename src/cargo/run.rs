@@ -136,8 +136,8 @@ pub(super) fn read_reports(file: &Path) -> Result<Vec<Report>, Failure> {
         .map_err(|error| Failure::new(format!("{}: {error}", file.display())))
 }
 
-/// What the processes of a run have counted, all together: a line each, of numbers in the order in which
-/// they stand here.
+/// What the processes of a run have counted, all together: a line each, of numbers in the order in
+/// which they stand here.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     processes: u64,

@@ -1,7 +1,7 @@
 //! The copy of a workspace in which some files have marks.
 //!
-//! Everything that is not changed is a symbolic link, so that `include!`, `#[path]` and the times of
-//! changes, by which Cargo goes, are as in the original.
+//! Everything that is not changed is a symbolic link, so that `include!`, `#[path]` and the times
+//! of changes, by which Cargo goes, are as in the original.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,8 +1,9 @@
 //! `cargo aerodrome suggest`: which public methods behave atomically in the tests.
 //!
-//! All of them are marked, the tests run to their end whatever is found, and each process writes its
-//! events into a file. A method is worth a mark if some run of it outside of other methods touches
-//! tracked state more than once; it can be marked if none of its runs was to blame for a violation.
+//! All of them are marked, the tests run to their end whatever is found, and each process writes
+//! its events into a file. A method is worth a mark if some run of it outside of other methods
+//! touches tracked state more than once; it can be marked if none of its runs was to blame for a
+//! violation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

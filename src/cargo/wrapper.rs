@@ -1,8 +1,9 @@
 //! What Cargo runs in place of rustc and rustdoc.
 //!
-//! rustc is called as `wrapper rustc ARGUMENTS`, rustdoc as `wrapper ARGUMENTS`. A member's crates get
-//! `--extern std=..` and the rest; everything else passes unchanged: questions about the compiler,
-//! build scripts, procedural macros, crates without std, and what tests compile by themselves.
+//! rustc is called as `wrapper rustc ARGUMENTS`, rustdoc as `wrapper ARGUMENTS`. A member's crates
+//! get `--extern std=..` and the rest; everything else passes unchanged: questions about the
+//! compiler, build scripts, procedural macros, crates without std, and what tests compile by
+//! themselves.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -95,8 +96,8 @@ impl Call {
         changed
     }
 
-    /// The value of `--extern`, with the mirror's file in the place of a crate that is mirrored. The
-    /// name may be the user's own; the file has the crate's.
+    /// The value of `--extern`, with the mirror's file in the place of a crate that is mirrored.
+    /// The name may be the user's own; the file has the crate's.
     fn replacement(&self, value: &OsStr, replaced: &dyn Fn(&str) -> bool) -> OsString {
         let Some((name, file)) = value.to_str().and_then(|text| text.split_once('=')) else {
             return value.to_owned();

@@ -9,12 +9,16 @@ use super::{EngineKind, FORESIGHT, Lowering, Retries, Violation};
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, SiteId, StrandId};
 
-/// Checks a trace: [`Retries`], [`Lowering`], an [`Engine`](super::Engine), and what stands between the engine and the user.
+/// Checks a trace: [`Retries`], [`Lowering`], an [`Engine`](super::Engine), and what stands between
+/// the engine and the user.
 ///
-/// - Lock events that do not order are nothing to the engine: those of a [`ObjectKind::Lock`] under `rust`.
-/// - Under `rust` a look of a block counts once it is decided that it was not made in vain, which is when the block ends at the latest. Events that
-///   come after it wait, and so does a violation that they close.
-/// - Of violations with the same block, entry and exit site, and type of object, the first is given out, the others are counted.
+/// - Lock events that do not order are nothing to the engine: those of a [`ObjectKind::Lock`] under
+///   `rust`.
+/// - Under `rust` a look of a block counts once it is decided that it was not made in vain, which
+///   is when the block ends at the latest. Events that come after it wait, and so does a violation
+///   that they close.
+/// - Of violations with the same block, entry and exit site, and type of object, the first is given
+///   out, the others are counted.
 ///
 /// ```
 /// use aerodrome::check::{Checker, EngineKind};
@@ -82,7 +86,8 @@ struct Key {
     block: Option<BlockId>,
     entry: SiteId,
     exit: SiteId,
-    /// A hash of the type of the object of the closing event; of its name or number where the type is not known.
+    /// A hash of the type of the object of the closing event; of its name or number where the type
+    /// is not known.
     object: u64,
 }
 
@@ -106,7 +111,8 @@ impl Checker {
         }
     }
 
-    /// Gives out every violation, and counts none: two tests that run in one process may have the same one, and are to fail each for itself.
+    /// Gives out every violation, and counts none: two tests that run in one process may have the
+    /// same one, and are to fail each for itself.
     #[cfg(feature = "check")]
     pub(crate) fn with_repeats(self) -> Checker {
         Checker {
@@ -115,8 +121,9 @@ impl Checker {
         }
     }
 
-    /// What a strand does is of this group from here on; all are of group 0 at first. What one group does waits for another's looks to be decided only
-    /// where they share an object: two tests that run in one process do not wait for each other.
+    /// What a strand does is of this group from here on; all are of group 0 at first. What one
+    /// group does waits for another's looks to be decided only where they share an object: two
+    /// tests that run in one process do not wait for each other.
     pub fn set_group(&mut self, strand: StrandId, group: u32) {
         if let Some(retries) = &mut self.front.retries {
             retries.set_group(strand, group);
@@ -139,9 +146,11 @@ impl Checker {
         since.filter(|&begin| begin != 0)
     }
 
-    /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the trace's events from 1.
+    /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the
+    /// trace's events from 1.
     ///
-    /// Answers with a violation that is new. Where one event decides several, the others come with the next calls, or from [`next_found`](Self::next_found).
+    /// Answers with a violation that is new. Where one event decides several, the others come with
+    /// the next calls, or from [`next_found`](Self::next_found).
     #[inline]
     pub fn step(
         &mut self,
@@ -159,11 +168,12 @@ impl Checker {
         self.conclude(names)
     }
 
-    /// Takes the first `count` of these events, which follow one another from `position` on, up to one that a violation is given out at; says
-    /// how many were taken.
+    /// Takes the first `count` of these events, which follow one another from `position` on, up to
+    /// one that a violation is given out at; says how many were taken.
     ///
-    /// The same as [`step`](Self::step) on each, in less time. The events behind `count` are those that the trace goes on with, as far as known: what they
-    /// need is fetched from memory meanwhile.
+    /// The same as [`step`](Self::step) on each, in less time. The events behind `count` are those
+    /// that the trace goes on with, as far as known: what they need is fetched from memory
+    /// meanwhile.
     pub fn run(
         &mut self,
         events: &[Event],
@@ -210,8 +220,9 @@ impl Checker {
         hasher.finish()
     }
 
-    /// Whether no transaction is open, no event held back and no violation left to give out. Everything that has happened before such a moment is without
-    /// meaning for what comes: what a later transaction reaches begins later.
+    /// Whether no transaction is open, no event held back and no violation left to give out.
+    /// Everything that has happened before such a moment is without meaning for what comes: what a
+    /// later transaction reaches begins later.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.front.open.count == 0
@@ -219,7 +230,8 @@ impl Checker {
             && self.front.retries.as_ref().is_none_or(Retries::is_empty)
     }
 
-    /// The verdict on a group is asked for: its open blocks have looked at what they have looked at. Gives out one violation a call.
+    /// The verdict on a group is asked for: its open blocks have looked at what they have looked
+    /// at. Gives out one violation a call.
     pub fn flush(&mut self, group: u32, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
         self.flush_some(Some(group), names)
     }
@@ -277,7 +289,8 @@ impl Checker {
     }
 }
 
-/// Whose events may be held back: as long as they are, the number must not be given to another, whose events would have to wait for them.
+/// Whose events may be held back: as long as they are, the number must not be given to another,
+/// whose events would have to wait for them.
 #[cfg(feature = "check")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whose {
@@ -453,8 +466,8 @@ impl Visitor for Flush<'_> {
     }
 }
 
-/// Whether the event has a meaning under `rust`: locks of a [`ObjectKind::Lock`] do not order. What the lowering keeps of locks that are held is thereby of the
-/// others alone.
+/// Whether the event has a meaning under `rust`: locks of a [`ObjectKind::Lock`] do not order. What
+/// the lowering keeps of locks that are held is thereby of the others alone.
 #[inline(always)]
 fn orders(event: &Event, names: &(impl Names + ?Sized)) -> bool {
     match event.op {
@@ -509,7 +522,8 @@ fn key(violation: &Violation, site: SiteId, names: &(impl Names + ?Sized)) -> Ke
         };
         match info.type_name.or(info.name) {
             Some(name) => name.hash(&mut hasher),
-            // Each message has a number of its own, and another one in the file: to a user they are all the same.
+            // Each message has a number of its own, and another one in the file: to a user they are
+            // all the same.
             None if info.kind == ObjectKind::Message => {}
             None => object.0.hash(&mut hasher),
         }

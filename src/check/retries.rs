@@ -1,36 +1,46 @@
 //! Which looks count: decided before anything else is made of an event.
 //!
-//! A block that waits or tries again looks at things more than once, and only the last look leads to what it does. The looks before
-//! are part of no violation. Which ones those are is known when the block ends at the latest, so this stage holds events back until
-//! it is, and gives out a trace without them. The engines, the lowering and the predictors know no retry.
+//! A block that waits or tries again looks at things more than once, and only the last look leads
+//! to what it does. The looks before are part of no violation. Which ones those are is known when
+//! the block ends at the latest, so this stage holds events back until it is, and gives out a trace
+//! without them. The engines, the lowering and the predictors know no retry.
 //!
 //! # The rules
 //!
-//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock` inside a block. A *run* is what a strand does inside a
-//! block, from its begin to its end; a strand that was forked inside a block is inside it until the block ends. A run has *segments*,
-//! divided by its waits. To *write* is to do what others can see: a write, an effective update or exchange, a send, a receive, a
-//! signal. To look *again* at an object is a read of it, an exchange of either result, a guard's read and write in one, or any
-//! read-modify-write at the site of an earlier look (that is undecided or of the present segment); at a lock, a vain try or its acquire.
+//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock` inside a block. A
+//! *run* is what a strand does inside a block, from its begin to its end; a strand that was forked
+//! inside a block is inside it until the block ends. A run has *segments*, divided by its waits. To
+//! *write* is to do what others can see: a write, an effective update or exchange, a send, a
+//! receive, a signal. To look *again* at an object is a read of it, an exchange of either result, a
+//! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
+//! undecided or of the present segment); at a lock, a vain try or its acquire.
 //!
-//! Once a run writes an object, its earlier looks at the object count for good: it may have acted on them. Before that:
+//! Once a run writes an object, its earlier looks at the object count for good: it may have acted
+//! on them. Before that:
 //!
 //! 1. *An exchange answers.* It drops the segment's earlier looks at its object.
-//! 2. *A failed exchange is retried* when its object is looked at again, or another exchange is made at its site. This drops the looks
-//!    since the one that the exchange answers for (the segment's last at its object), the failure included; and
-//!    each look before those when its object is looked at again after the failure.
-//! 3. *A pause is a wait* if, before the strand writes anything, it looks again at what it had looked at in the segment before
-//!    the pause: at the same site, or without having written it in between. Of several pauses the last counts. It becomes a split, and the looks
-//!    from the first such one up to the pause are dropped.
-//! 4. *After a split*, a look before it is dropped when its object is looked at again. So is an exchange that nothing but others of its object
-//!    followed before the wait, where a look came before it at the site of the present one: a lock word's parked bit.
+//! 2. *A failed exchange is retried* when its object is looked at again, or another exchange is
+//!    made at its site. This drops the looks since the one that the exchange answers for (the
+//!    segment's last at its object), the failure included; and each look before those when its
+//!    object is looked at again after the failure.
+//! 3. *A pause is a wait* if, before the strand writes anything, it looks again at what it had
+//!    looked at in the segment before the pause: at the same site, or without having written it in
+//!    between. Of several pauses the last counts. It becomes a split, and the looks from the first
+//!    such one up to the pause are dropped.
+//! 4. *After a split*, a look before it is dropped when its object is looked at again. So is an
+//!    exchange that nothing but others of its object followed before the wait, where a look came
+//!    before it at the site of the present one: a lock word's parked bit.
 //! 5. *A vain update made again* at its site drops the earlier one.
-//! 6. *A restart* drops the looks of a segment that has written nothing, and is a split, unless other strands work for the block.
+//! 6. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
+//!    other strands work for the block.
 //!
 //! # The queue
 //!
-//! Events wait in one queue for each group of strands ([`set_group`](Retries::set_group)), and leave it in the order in which they
-//! came: nothing overtakes an undecided look. While nothing is undecided, events pass straight through. Groups are independent of each other until they touch the same object: then their
-//! queues become one. More than [`LIMIT`] events are not held: the oldest undecided looks then count.
+//! Events wait in one queue for each group of strands ([`set_group`](Retries::set_group)), and
+//! leave it in the order in which they came: nothing overtakes an undecided look. While nothing is
+//! undecided, events pass straight through. Groups are independent of each other until they touch
+//! the same object: then their queues become one. More than [`LIMIT`] events are not held: the
+//! oldest undecided looks then count.
 
 use std::collections::VecDeque;
 
@@ -42,10 +52,12 @@ use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 /// So many events wait at most.
 const LIMIT: usize = 1 << 20;
 
-/// Takes recorded, well-formed events and gives out those that count, in the same order: see the [module's documentation](self).
+/// Takes recorded, well-formed events and gives out those that count, in the same order: see the
+/// [module's documentation](self).
 ///
-/// What comes out has no [`Op::Pause`], [`Op::Busy`] and [`Op::Restart`]; an exchange comes out as a read and write, a
-/// failed one as a read. With each event goes a tag of the caller's, such as its position.
+/// What comes out has no [`Op::Pause`], [`Op::Busy`] and [`Op::Restart`]; an exchange comes out as
+/// a read and write, a failed one as a read. With each event goes a tag of the caller's, such as
+/// its position.
 ///
 /// ```
 /// use aerodrome::check::Retries;
@@ -263,7 +275,8 @@ impl Run {
             })
     }
 
-    /// The object is about to be looked at again: what that takes back, and the pause that it makes a split of.
+    /// The object is about to be looked at again: what that takes back, and the pause that it makes
+    /// a split of.
     fn look_again(
         &mut self,
         key: Key,
@@ -449,8 +462,8 @@ impl Run {
         }
     }
 
-    /// Forgets looks that no rule asks for: those that are decided and of an earlier segment, and, of the present segment's at one object and site,
-    /// all but the first and the last.
+    /// Forgets looks that no rule asks for: those that are decided and of an earlier segment, and,
+    /// of the present segment's at one object and site, all but the first and the last.
     fn tidy_up(&mut self) {
         let kept = self.exchanges.first().map(|it| it.object);
         let mut firsts = FxHashMap::default();
@@ -561,7 +574,8 @@ impl<T: Copy> Retries<T> {
         self.pass(event, tag, State::Counts, emit);
     }
 
-    /// A lock that does not order was acquired or released: what [`take`](Self::take) does, but the event itself is left out.
+    /// A lock that does not order was acquired or released: what [`take`](Self::take) does, but the
+    /// event itself is left out.
     pub fn pass_over(&mut self, event: Event) {
         let strand = self.strands.entry(event.strand);
         if strand.is_inside() && matches!(event.op, Op::Acquire | Op::AcquireShared | Op::Upgrade) {
@@ -570,8 +584,8 @@ impl<T: Copy> Retries<T> {
         }
     }
 
-    /// Gives out what is held back of a group: its open blocks have looked at what they have looked at. What waits for a look of another group's
-    /// goes on waiting.
+    /// Gives out what is held back of a group: its open blocks have looked at what they have looked
+    /// at. What waits for a look of another group's goes on waiting.
     pub fn flush(&mut self, group: u32, emit: &mut impl FnMut(Event, T)) {
         if let Some(index) = self.queue_of(group) {
             self.give_out(index, Forced::Group(group), emit);
@@ -864,7 +878,8 @@ impl<T: Copy> Retries<T> {
         queues.position(|queue| queue.groups.contains(&group))
     }
 
-    /// The queue that an event has to wait in: those of its group, its strand, its object and its other strand are one from here on.
+    /// The queue that an event has to wait in: those of its group, its strand, its object and its
+    /// other strand are one from here on.
     fn queue_for(&mut self, event: &Event) -> Option<usize> {
         let strand = &self.strands[event.strand];
         let group = self.group(event.strand);
@@ -940,7 +955,8 @@ impl<T> Queue<T> {
         self.items.get_mut(at).filter(|item| item.number == number)
     }
 
-    /// Makes a split of a pause, unless the strand has done nothing since its last one: a strand may wait for long.
+    /// Makes a split of a pause, unless the strand has done nothing since its last one: a strand
+    /// may wait for long.
     fn split(&mut self, pause: u64) {
         /// So far a look back goes.
         const NEAR: usize = 8;

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 
-/// Turns recorded events into plain ones: no [`Op::Split`], each strand in at most one block, and nothing
-/// that depends on the semantics any more, except which locks order.
+/// Turns recorded events into plain ones: no [`Op::Split`], each strand in at most one block, and
+/// nothing that depends on the semantics any more, except which locks order.
 ///
-/// What comes out is well formed if what goes in is. Under `paper` it is the same trace, with updates and exchanges turned into reads and
-/// writes. Under `rust` it takes what [`Retries`](super::Retries) gives out, and:
+/// What comes out is well formed if what goes in is. Under `paper` it is the same trace, with
+/// updates and exchanges turned into reads and writes. Under `rust` it takes what
+/// [`Retries`](super::Retries) gives out, and:
 ///
-/// - a split, or a join of a strand from outside the transaction, ends the transaction and begins another of the same block;
-/// - a strand that is forked inside a transaction *works for it* until that transaction ends: its events are given to the
-///   transaction's strand, its own blocks are nested ones. Its fork is emitted when the transaction ends, so that what it does
-///   later comes after the transaction; a block that it is inside of at that moment begins there, and locks that
-///   it holds are handed over by a release and an acquire.
+/// - a split, or a join of a strand from outside the transaction, ends the transaction and begins
+///   another of the same block;
+/// - a strand that is forked inside a transaction *works for it* until that transaction ends: its
+///   events are given to the transaction's strand, its own blocks are nested ones. Its fork is
+///   emitted when the transaction ends, so that what it does later comes after the transaction; a
+///   block that it is inside of at that moment begins there, and locks that it holds are handed
+///   over by a release and an acquire.
 ///
 /// ```
 /// use aerodrome::check::Lowering;
@@ -47,14 +50,16 @@ struct Strand {
     block: Option<(BlockId, SiteId)>,
     /// Those who work for the open transaction.
     workers: Vec<StrandId>,
-    /// The locks that the strand and its workers share, once for each of them: only the first to share a lock and the last to
-    /// let it go are seen.
+    /// The locks that the strand and its workers share, once for each of them: only the first to
+    /// share a lock and the last to let it go are seen.
     shared: Vec<ObjectId>,
     /// What is to be known of a strand while it works for another.
     work: Option<Box<Work>>,
-    /// The strand has worked for a transaction that is over: a join by anyone but that transaction's strand comes after it.
+    /// The strand has worked for a transaction that is over: a join by anyone but that
+    /// transaction's strand comes after it.
     worked: Option<Worked>,
-    /// So many strands had the number before this one, at least: what is kept of a strand by its number is not the next owner's.
+    /// So many strands had the number before this one, at least: what is kept of a strand by its
+    /// number is not the next owner's.
     former: u32,
 }
 
@@ -71,7 +76,8 @@ struct Worked {
 struct Work {
     /// Where the strand was forked.
     site: SiteId,
-    /// What the strand's next write stores, or birth finds: other events of the transaction may come between.
+    /// What the strand's next write stores, or birth finds: other events of the transaction may
+    /// come between.
     value: Option<Event>,
     /// The strand is over.
     exited: bool,
@@ -88,8 +94,8 @@ impl Lowering {
         }
     }
 
-    /// The blocks that were split by waits, each with where it waited and how often: what came before and what came after was
-    /// not judged as one.
+    /// The blocks that were split by waits, each with where it waited and how often: what came
+    /// before and what came after was not judged as one.
     pub fn splits(&self) -> impl Iterator<Item = (BlockId, SiteId, u64)> {
         let splits = self.splits.iter();
         splits.map(|(&(block, site), &count)| (block, site, count))
@@ -110,7 +116,8 @@ impl Lowering {
         }
     }
 
-    /// Takes the next recorded event if it stands for itself and nothing else, as most do. Otherwise nothing has happened, and it is
+    /// Takes the next recorded event if it stands for itself and nothing else, as most do.
+    /// Otherwise nothing has happened, and it is
     /// [`lower_other`](Self::lower_other)'s.
     #[inline(always)]
     pub(super) fn stands(&mut self, event: &Event) -> bool {
@@ -310,7 +317,8 @@ impl Lowering {
         }
     }
 
-    /// A lock is given back: an exclusive one by whoever has its guard, a shared one by whoever acquired it.
+    /// A lock is given back: an exclusive one by whoever has its guard, a shared one by whoever
+    /// acquired it.
     fn let_go(&mut self, event: &Event) {
         let is_shared = event.op == Op::ReleaseShared;
         self.held
@@ -326,7 +334,8 @@ impl Lowering {
         }
     }
 
-    /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and release.
+    /// Emits an event; of a lock that a strand shares several times over, the outermost acquire and
+    /// release.
     fn share(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         let shared = &mut self.strand(event.strand).shared;
         let lock = event.object();
@@ -367,7 +376,8 @@ impl Lowering {
         }
     }
 
-    /// The transaction ends: those who worked for it become strands of their own that come after it.
+    /// The transaction ends: those who worked for it become strands of their own that come after
+    /// it.
     #[inline]
     fn dismiss(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
         if self.strand(owner).workers.is_empty() {
@@ -450,8 +460,8 @@ impl Lowering {
         self.held.extract_if(.., is_its).collect()
     }
 
-    /// A join comes after what the strand has done for another's transaction, but those events are not its own any more. An
-    /// empty block of the strand carries that order.
+    /// A join comes after what the strand has done for another's transaction, but those events are
+    /// not its own any more. An empty block of the strand carries that order.
     fn carry_order(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
         let it = self.strand(strand);
         if let Some(Worked { block, .. }) = it.worked.take()

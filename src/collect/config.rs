@@ -1,4 +1,5 @@
-//! Settings: from the environment when the program starts, or from code before the first tracked operation.
+//! Settings: from the environment when the program starts, or from code before the first tracked
+//! operation.
 
 use std::path::PathBuf;
 
@@ -10,12 +11,15 @@ use crate::trace::Semantics;
 pub enum Mode {
     /// The first strand of its family panics with the report.
     ///
-    /// It does so when it next begins an outermost block, joins a thread or ends a scope, or at the end of [`#[aerodrome::test]`](crate::test) and
+    /// It does so when it next begins an outermost block, joins a thread or ends a scope, or at the
+    /// end of [`#[aerodrome::test]`](crate::test) and
     /// [`check`](fn@crate::check). Nothing else panics, so nothing unwinds out of an allocator, a destructor or a C function that did not ask
-    /// for it. Where it does none of these any more, the report is printed when the test's thread ends, and the process fails.
+    /// for it. Where it does none of these any more, the report is printed when the test's thread
+    /// ends, and the process fails.
     #[default]
     Panic,
-    /// The report goes to the handler ([`on_violation`](crate::on_violation)) or to standard error, and the program goes on.
+    /// The report goes to the handler ([`on_violation`](crate::on_violation)) or to standard error,
+    /// and the program goes on.
     ///
     /// At the same places.
     Log,
@@ -235,7 +239,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// After the first tracked operation: what was recorded under other settings cannot be judged under these.
+    /// After the first tracked operation: what was recorded under other settings cannot be judged
+    /// under these.
     pub fn install(self) -> Result<(), ConfigError> {
         super::install(self)
     }

@@ -1,6 +1,8 @@
-//! Telling: a violation is told on a strand of its own family, or, if none is left, when the process ends.
+//! Telling: a violation is told on a strand of its own family, or, if none is left, when the
+//! process ends.
 //!
-//! The collector's thread itself says nothing: a test harness captures the output of the test that runs, which is another one.
+//! The collector's thread itself says nothing: a test harness captures the output of the test that
+//! runs, which is another one.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,8 +27,8 @@ static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
 /// Calls `handler` with every violation, where the mode is [`Mode::Log`], instead of printing it.
 ///
-/// It runs on the strand that tells the violation, and what it does is not recorded. If it panics, that is said on standard error and the program
-/// goes on.
+/// It runs on the strand that tells the violation, and what it does is not recorded. If it panics,
+/// that is said on standard error and the program goes on.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,7 +117,8 @@ fn log(report: &Report) {
                 say("the handler of `on_violation` panicked");
             }
         }
-        // Not past the test harness, so by the macro, which panics where standard error cannot be written.
+        // Not past the test harness, so by the macro, which panics where standard error cannot be
+        // written.
         None => drop(catch_unwind(|| eprintln!("{}", render(report)))),
     }
 }
@@ -139,7 +142,8 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     failed && config.mode == Mode::Panic
 }
 
-/// Tells what was found too late for its test to fail of it: whether the process has thereby failed.
+/// Tells what was found too late for its test to fail of it: whether the process has thereby
+/// failed.
 pub(super) fn tell_late(news: News, config: &Config, test: &str) -> bool {
     if news.reports.is_empty() && news.forecasts.is_empty() {
         return false;
@@ -186,8 +190,9 @@ pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
     true
 }
 
-/// One line about the run where anything was tracked, and one about each mark that is weaker than it looks: blocks that ran and in which nothing
-/// was tracked, and blocks that were split by a wait.
+/// One line about the run where anything was tracked, and one about each mark that is weaker than
+/// it looks: blocks that ran and in which nothing was tracked, and blocks that were split by a
+/// wait.
 pub(super) fn summarize(counts: &Counts, splits: &[Split], config: &Config) {
     for block in mark::untracked_blocks() {
         let (name, file, line) = (block.name(), block.file, block.line);
@@ -241,8 +246,9 @@ pub struct Outcome<R> {
     pub violations: Vec<Report>,
     /// What other schedules would show, where [`Config::predict`] is on and there is anything.
     pub forecast: Option<Forecast>,
-    /// Why not everything could be judged. A thread that was stopped in the middle of a tracked operation, by a signal handler that does not return, say,
-    /// holds up what others did after it; it is waited for, but not for ever.
+    /// Why not everything could be judged. A thread that was stopped in the middle of a tracked
+    /// operation, by a signal handler that does not return, say, holds up what others did after it;
+    /// it is waited for, but not for ever.
     pub incomplete: Option<String>,
 }
 
@@ -260,8 +266,8 @@ impl<R> Outcome<R> {
 
 /// Runs `f` and returns its violations as a value instead of telling them.
 ///
-/// What counts is what the current thread does in `f` and what the threads do that it starts there. Threads that are still running when `f`
-/// returns are judged up to where they are.
+/// What counts is what the current thread does in `f` and what the threads do that it starts there.
+/// Threads that are still running when `f` returns are judged up to where they are.
 ///
 /// ```
 /// use aerodrome::sync::Mutex;

@@ -1,9 +1,10 @@
 //! Families: which test a strand, an object or a violation belongs to.
 //!
-//! A family is a strand that the mirror did not fork, its *first* strand, and all its descendants. Most are tests, or `main`. But a library's threads
-//! (a pool's, those of `std::thread::scope`) were not forked by the mirror either: such a strand is a *guest*. It has no test of its own, nobody hears
-//! it panic, and others may wait for it for ever if it does. What goes wrong with a guest is the business of the test whose strands or objects it
-//! met.
+//! A family is a strand that the mirror did not fork, its *first* strand, and all its descendants.
+//! Most are tests, or `main`. But a library's threads (a pool's, those of `std::thread::scope`)
+//! were not forked by the mirror either: such a strand is a *guest*. It has no test of its own,
+//! nobody hears it panic, and others may wait for it for ever if it does. What goes wrong with a
+//! guest is the business of the test whose strands or objects it met.
 //!
 //! | standing | who | how it is known |
 //! |---|---|---|
@@ -11,12 +12,14 @@
 //! | guest | any other thread | there is none |
 //! | unknown | either | the program has no symbols, and the thread's name is not known yet |
 //!
-//! Symbols are looked up when the first violation is found, or where predictions are made. Without them the name decides: a harness names a test's thread
-//! after the test, by a path. It is asked for at a block's begin, at a join and at the thread's end, because asking allocates.
+//! Symbols are looked up when the first violation is found, or where predictions are made. Without
+//! them the name decides: a harness names a test's thread after the test, by a path. It is asked
+//! for at a block's begin, at a join and at the thread's end, because asking allocates.
 //!
-//! A violation belongs to the only family of its strands, if there is but one; else to a host among them; else to a host that owns one of its
-//! objects, which is to say touched it first. Where there is none it is *unclaimed* until a host touches one of its objects, a strand
-//! of unknown standing among those involved turns out to be a host, or the process ends.
+//! A violation belongs to the only family of its strands, if there is but one; else to a host among
+//! them; else to a host that owns one of its objects, which is to say touched it first. Where there
+//! is none it is *unclaimed* until a host touches one of its objects, a strand of unknown standing
+//! among those involved turns out to be a host, or the process ends.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -87,7 +90,8 @@ struct Family {
     predictor: Option<FamilyPredictor>,
     /// The host that this guest is predicted with.
     visits: Option<u32>,
-    /// The host has ended while this guest was with it: what the guest is in the middle of is predicted with nobody.
+    /// The host has ended while this guest was with it: what the guest is in the middle of is
+    /// predicted with nobody.
     is_left: bool,
 }
 
@@ -127,7 +131,8 @@ impl Family {
         }
     }
 
-    /// Says in the reports which test they belong to: a report may have been made before the name was known.
+    /// Says in the reports which test they belong to: a report may have been made before the name
+    /// was known.
     fn name_test(&mut self, names: &Live) {
         if let Some(test) = self.name(names).as_deref().and_then(test_of) {
             for report in &mut self.reports {
@@ -241,13 +246,15 @@ impl Families {
         }
     }
 
-    /// The family that its first strand is in now: one in [`check`](crate::check()) is in another for a while.
+    /// The family that its first strand is in now: one in [`check`](crate::check()) is in another
+    /// for a while.
     fn present(&self, family: u32) -> u32 {
         let first = self.all.get(&family).and_then(|family| family.first);
         first.map_or(family, |first| self.of(StrandId(first)))
     }
 
-    /// Keeps a violation for the family that it belongs to, unless that has it already. `report` makes the report.
+    /// Keeps a violation for the family that it belongs to, unless that has it already. `report`
+    /// makes the report.
     pub(super) fn add(
         &mut self,
         involved: Involved,
@@ -303,7 +310,8 @@ impl Families {
         true
     }
 
-    /// An event, while there are unclaimed violations: whoever touches one's object may be the one whom it belongs to.
+    /// An event, while there are unclaimed violations: whoever touches one's object may be the one
+    /// whom it belongs to.
     #[cold]
     pub(super) fn touch(&mut self, event: &Event, names: &Live) {
         let Some(object) = event.its_object() else {
@@ -436,7 +444,8 @@ impl Families {
         is_test
     }
 
-    /// Hands an event to the predictor of the family that it is predicted with: guests are predicted with the host whose objects they touch.
+    /// Hands an event to the predictor of the family that it is predicted with: guests are
+    /// predicted with the host whose objects they touch.
     pub(super) fn predict(
         &mut self,
         event: Event,
@@ -508,7 +517,8 @@ impl Families {
         }
     }
 
-    /// A family that has turned out to be a host takes over from the guest that it was predicted with.
+    /// A family that has turned out to be a host takes over from the guest that it was predicted
+    /// with.
     fn take_over(&mut self, family: u32, names: &Live) {
         let visits = self.all.get(&family).and_then(|it| it.visits);
         if let Some(guest) = visits

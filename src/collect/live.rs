@@ -28,7 +28,8 @@ pub(super) struct Live {
 pub(super) struct Moment {
     /// The position of the last event so far.
     pub(super) position: u64,
-    /// No report will name an event of before: no transaction is open, and no violation is held back.
+    /// No report will name an event of before: no transaction is open, and no violation is held
+    /// back.
     pub(super) is_quiet: bool,
 }
 
@@ -38,7 +39,8 @@ enum StrandName {
     Gone(String),
 }
 
-// SAFETY: a strand that is alive in here has not been freed, and of it only the name is read, which may be shared.
+// SAFETY: a strand that is alive in here has not been freed, and of it only the name is read, which
+// may be shared.
 unsafe impl Send for Live {}
 
 impl Live {

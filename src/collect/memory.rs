@@ -78,8 +78,8 @@ fn remember<T>(memory: &mut VecDeque<T>, thing: T) {
     memory.push_back(thing);
 }
 
-/// Whether a source file is the checker's, the standard library's or the unwinder's. Functions alone do not tell: with little debug information an
-/// inlined one has no path.
+/// Whether a source file is the checker's, the standard library's or the unwinder's. Functions
+/// alone do not tell: with little debug information an inlined one has no path.
 fn is_machinery(file: &Path) -> bool {
     file.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
         || file.starts_with("/rustc")

@@ -1,14 +1,16 @@
 //! The merge: every strand's records, in one order.
 //!
-//! A record is emitted when it is first in its strand and next on its object; see [`record`](crate::record) for why any order that this gives is
-//! right. If every drawn ticket has been published, some strand is always ready, so the strands are simply tried in turn.
+//! A record is emitted when it is first in its strand and next on its object; see
+//! [`record`](crate::record) for why any order that this gives is right. If every drawn ticket has
+//! been published, some strand is always ready, so the strands are simply tried in turn.
 //!
-//! Of the many orders the best one has transactions whole: what nothing came in between of is part of no cycle and need not be judged
-//! ([`Sink::skip`]). So a transaction waits at its begin until all of it can be emitted in one go. In a program whose locking is right some
-//! strand always can. Where none can, because transactions really overlap or one goes on for long, one is taken apart.
+//! Of the many orders the best one has transactions whole: what nothing came in between of is part
+//! of no cycle and need not be judged ([`Sink::skip`]). So a transaction waits at its begin until
+//! all of it can be emitted in one go. In a program whose locking is right some strand always can.
+//! Where none can, because transactions really overlap or one goes on for long, one is taken apart.
 //!
-//! Strands write while the merge reads, perhaps faster than it does: a run ends after so many records, and in it no strand keeps the others from
-//! their turn.
+//! Strands write while the merge reads, perhaps faster than it does: a run ends after so many
+//! records, and in it no strand keeps the others from their turn.
 
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -25,16 +27,20 @@ pub(super) trait Sink {
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32);
     fn strand_exited(&mut self, id: u32);
     fn family(&mut self, strand: u32, family: u32);
-    /// An object is about to have its first event, by this strand, under a number that may have been another's.
+    /// An object is about to have its first event, by this strand, under a number that may have
+    /// been another's.
     fn object(&mut self, id: u32, definition: Definition, strand: StrandId);
-    /// The strand has dropped the object, though the retirement is yet to come: there are records of others before it.
+    /// The strand has dropped the object, though the retirement is yet to come: there are records
+    /// of others before it.
     fn drops(&mut self, strand: StrandId, object: u32);
     fn name(&mut self, object: u32, name: u32);
-    /// Whether no transaction is open and nobody wants to see the events of those that begin and end in one go: see [`skip`](Self::skip).
+    /// Whether no transaction is open and nobody wants to see the events of those that begin and
+    /// end in one go: see [`skip`](Self::skip).
     fn is_quiet(&self) -> bool;
-    /// So many events that nobody needs to see: an event outside of any block, or a whole transaction with nothing of other strands inside, taken
-    /// while no transaction is open. Edges lead forward in time, so whatever such a node reaches begins after it, and what begins after it
-    /// never reaches it: it is part of no cycle.
+    /// So many events that nobody needs to see: an event outside of any block, or a whole
+    /// transaction with nothing of other strands inside, taken while no transaction is open. Edges
+    /// lead forward in time, so whatever such a node reaches begins after it, and what begins after
+    /// it never reaches it: it is part of no cycle.
     fn skip(&mut self, events: u64, transactions: u64);
     /// Whether events of these are still to be judged.
     fn holds(&self, whose: Whose) -> bool;
@@ -80,14 +86,17 @@ struct Reader {
     id: u32,
     chunk: NonNull<Chunk>,
     index: u32,
-    /// How far the chunk was filled, and what came after it, when the run began. The writer's line is looked at once a run: to
-    /// take it from the writer all the time costs it more than all else.
+    /// How far the chunk was filled, and what came after it, when the run began. The writer's line
+    /// is looked at once a run: to take it from the writer all the time costs it more than all
+    /// else.
     published: Published,
     next: Option<NonNull<Chunk>>,
-    /// The code of the block that begins next, or began last; and whether its begin was emitted and its end was not.
+    /// The code of the block that begins next, or began last; and whether its begin was emitted and
+    /// its end was not.
     block: u32,
     is_open: bool,
-    /// A record that must wait for its turn, and with it the transaction that is next; and since when it was seen to wait.
+    /// A record that must wait for its turn, and with it the transaction that is next; and since
+    /// when it was seen to wait.
     waits: Option<Record>,
     since: Option<Instant>,
     exited: bool,
@@ -156,7 +165,8 @@ const ENOUGH: u32 = 1 << 16;
 /// The most records of a transaction that waits until it can be emitted whole.
 const WHOLE: u32 = 64;
 
-/// For how long a strand waits for its turn before a transaction is taken apart, though its end may be still to come.
+/// For how long a strand waits for its turn before a transaction is taken apart, though its end may
+/// be still to come.
 const PATIENCE: Duration = Duration::from_micros(100);
 
 /// Where an object's records are.
@@ -164,7 +174,8 @@ const PATIENCE: Duration = Duration::from_micros(100);
 struct Place {
     /// How many it had: the ticket of its next one; [`UNDEFINED`] while there is no such object.
     all: u64,
-    /// How many of these were one of several holders'. The ticket of the next such one counts the others.
+    /// How many of these were one of several holders'. The ticket of the next such one counts the
+    /// others.
     shared: u32,
 }
 
@@ -181,7 +192,8 @@ impl Place {
         Place { all, shared: 0 }
     }
 
-    /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock come in any order.
+    /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock
+    /// come in any order.
     #[inline(always)]
     fn awaits(&self, ticket: u32, is_shared: bool) -> bool {
         if is_shared {
@@ -207,8 +219,8 @@ impl Place {
     }
 }
 
-/// What is to be known of a record on the way: whether it is plain, then how many events it stands for; whether it has a ticket; whether
-/// it is one of several holders'.
+/// What is to be known of a record on the way: whether it is plain, then how many events it stands
+/// for; whether it has a ticket; whether it is one of several holders'.
 #[derive(Clone, Copy)]
 struct Traits(u8);
 
@@ -264,7 +276,8 @@ enum Care {
     Overlapping,
     /// One that has not ended is taken apart, too.
     Open,
-    /// A strand that works for another's transaction, though that other strand has more, until anybody else can go on.
+    /// A strand that works for another's transaction, though that other strand has more, until
+    /// anybody else can go on.
     Work,
 }
 
@@ -274,13 +287,15 @@ pub(super) struct Merge {
     lives: Vec<Life>,
     /// By object.
     places: Vec<Place>,
-    /// By object: the ticket of its retirement, where that was read before what must come before it.
+    /// By object: the ticket of its retirement, where that was read before what must come before
+    /// it.
     retiring: HashMap<u32, u32>,
     /// Numbers that go back to the pool once nothing is held back that they are needed for.
     retired: Vec<Whose>,
     /// The ticket of the next change of a watched variable.
     watched: u32,
-    /// Whether one is under way: its value is remembered for properties to come, though nobody else may need to see it.
+    /// Whether one is under way: its value is remembered for properties to come, though nobody else
+    /// may need to see it.
     is_watched: bool,
     /// Some strand may work for another's transaction; and one was left for later because of that.
     has_workers: bool,
@@ -298,9 +313,11 @@ struct Stall {
 }
 
 impl Stall {
-    /// No load of the machine keeps a strand for so long from publishing a ticket that it has drawn.
+    /// No load of the machine keeps a strand for so long from publishing a ticket that it has
+    /// drawn.
     const TIME: Duration = Duration::from_secs(5);
-    /// So often the strands were looked at: time alone passes in a process that was stopped as a whole, too.
+    /// So often the strands were looked at: time alone passes in a process that was stopped as a
+    /// whole, too.
     const RUNS: u32 = 100;
 
     fn is_long(&self) -> bool {
@@ -333,12 +350,14 @@ enum Apart {
     Unfit,
 }
 
-// SAFETY: the pointers lead to strands and chunks that live until the merge gives them back, and of which it is the one reader.
+// SAFETY: the pointers lead to strands and chunks that live until the merge gives them back, and of
+// which it is the one reader.
 unsafe impl Send for Merge {}
 
 impl Merge {
-    /// Emits what can be emitted now, or [`ENOUGH`] of it; how many records that were. What could be emitted later as a whole transaction waits
-    /// for a while, unless everything is wanted at once.
+    /// Emits what can be emitted now, or [`ENOUGH`] of it; how many records that were. What could
+    /// be emitted later as a whole transaction waits for a while, unless everything is wanted at
+    /// once.
     pub(super) fn run(&mut self, everything: bool, sink: &mut impl Sink) -> u32 {
         for reader in &mut self.readers {
             reader.look();
@@ -405,7 +424,8 @@ impl Merge {
             .unwrap_or(0)
     }
 
-    /// Whether some strand has been waiting for its turn on an object for long, though others may have gone on.
+    /// Whether some strand has been waiting for its turn on an object for long, though others may
+    /// have gone on.
     fn is_impatient(&mut self) -> bool {
         let mut now = None;
         self.readers.iter_mut().any(|reader| {
@@ -429,7 +449,8 @@ impl Merge {
     /// How far every strand has written by now.
     pub(super) fn goals(&self) -> Vec<Goal> {
         let goal = |reader: &Reader| {
-            // SAFETY: a reader's chunk lives until the reader recycles it, and so do those after it.
+            // SAFETY: a reader's chunk lives until the reader recycles it, and so do those after
+            // it.
             let mut chunk = unsafe { reader.chunk.as_ref() };
             let mut records = reader.taken - u64::from(reader.index);
             loop {
@@ -458,7 +479,8 @@ impl Merge {
         goals.iter().all(is_passed)
     }
 
-    /// What a strand, or else any, waits for: a record of this object that was not published, by its ticket.
+    /// What a strand, or else any, waits for: a record of this object that was not published, by
+    /// its ticket.
     pub(super) fn missing(&self, strand: u32) -> Option<Missing> {
         let of = |reader: &&Reader| reader.waits.is_some();
         let mut own = self.readers.iter().filter(|reader| reader.id == strand);
@@ -544,7 +566,8 @@ impl Merge {
         let mut waits = None;
         'chunks: loop {
             let page = Page {
-                // SAFETY: a reader's chunk lives until the reader recycles it, and it is the one reader.
+                // SAFETY: a reader's chunk lives until the reader recycles it, and it is the one
+                // reader.
                 records: unsafe { chunk.as_ref().records(published.records) },
                 ended: published.ended,
             };
@@ -613,7 +636,8 @@ impl Merge {
                 }
                 (at, left) = (at + 1, left - 1);
                 if !is_ready {
-                    // Whoever leaks a guard may hold its acquire back for good, and nobody who drops the lock is to wait for that.
+                    // Whoever leaks a guard may hold its acquire back for good, and nobody who
+                    // drops the lock is to wait for that.
                     self.retiring.insert(record.target(), record.ticket());
                     sink.drops(id, record.target());
                 } else if traits.is_plain() {
@@ -665,9 +689,10 @@ impl Merge {
         TURN - left + ends
     }
 
-    /// Whether there is something of a strand's that was not emitted. Where a strand works for this one's transaction, what it does is part of that until the end, and
-    /// an end has no ticket: so the end is emitted before whatever it does not have to wait for. Asked after a look at the worker, the
-    /// answer includes every end that came before what was seen there.
+    /// Whether there is something of a strand's that was not emitted. Where a strand works for this
+    /// one's transaction, what it does is part of that until the end, and an end has no ticket: so
+    /// the end is emitted before whatever it does not have to wait for. Asked after a look at the
+    /// worker, the answer includes every end that came before what was seen there.
     fn has_more(&mut self, strand: u32) -> bool {
         let mut readers = self.readers.iter_mut();
         readers
@@ -696,7 +721,8 @@ impl Merge {
         }
     }
 
-    /// Takes the turns of whole transactions, and of plain records outside of blocks, as long as it is theirs and they end before `end`.
+    /// Takes the turns of whole transactions, and of plain records outside of blocks, as long as it
+    /// is theirs and they end before `end`.
     #[inline(never)]
     fn pass_over(&mut self, from: u32, end: u32, page: Page<'_>, block: &mut u32) -> Passed {
         let mut passed = Passed::default();
@@ -741,7 +767,8 @@ impl Merge {
         }
     }
 
-    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before `end` and each is next on its object.
+    /// Takes the turns of all records of the transaction that begins at `at`, if it ends before
+    /// `end` and each is next on its object.
     #[inline(always)]
     fn take_whole(&mut self, at: u32, end: u32, page: Page<'_>) -> Result<Whole, Apart> {
         let mut events = 2;
@@ -781,12 +808,14 @@ impl Merge {
         }
     }
 
-    /// Frees the strands that have written their last record, and the numbers of objects that have had theirs.
+    /// Frees the strands that have written their last record, and the numbers of objects that have
+    /// had theirs.
     fn bury(&mut self, sink: &impl Sink) {
         let (lives, retired) = (&mut self.lives, &mut self.retired);
         self.readers.retain(|reader| {
             if reader.exited {
-                // SAFETY: the exit was the last record, and the last thing that the strand did with its memory.
+                // SAFETY: the exit was the last record, and the last thing that the strand did with
+                // its memory.
                 let strand = unsafe { reader.strand.as_ref() };
                 pool::give_back_objects(strand.leftover_ids());
                 pool::recycle_last(reader.chunk);
@@ -857,7 +886,8 @@ impl Merge {
             Unwind => sink.panicked(strand.0),
             Stack => sink.stack(strand.0, target),
             Watched => self.is_watched = true,
-            // Only now: what comes next among watched variables comes after this, whatever the strand has had to wait for in between.
+            // Only now: what comes next among watched variables comes after this, whatever the
+            // strand has had to wait for in between.
             Written => {
                 self.is_watched = false;
                 self.watched = self.watched.wrapping_add(1);
@@ -992,7 +1022,8 @@ fn awaits(places: &[Place], record: &Record) -> bool {
         .is_some_and(|place| place.awaits(record.ticket(), record.what().is_shared()))
 }
 
-/// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will join it.
+/// Gives a strand's number back once nobody can mean it any more: it has exited and nobody will
+/// join it.
 fn release_number(lives: &mut [Life], id: u32, retired: &mut Vec<Whose>) {
     let life = &mut lives[id as usize];
     if life.exited && life.released {

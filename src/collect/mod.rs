@@ -1,8 +1,9 @@
 //! Collecting: the strands' records are put into one order, judged, and what is found is told.
 //!
-//! The collector's state sits behind one mutex; whoever holds it drains. A background thread polls, because waking it would cost a strand more
-//! than the event itself; a strand that needs an answer now (a join by a family's first strand, the end of a test, the end of the process)
-//! drains by itself.
+//! The collector's state sits behind one mutex; whoever holds it drains. A background thread polls,
+//! because waking it would cost a strand more than the event itself; a strand that needs an answer
+//! now (a join by a family's first strand, the end of a test, the end of the process) drains by
+//! itself.
 
 mod config;
 mod deliver;
@@ -47,7 +48,8 @@ impl Collector {
         self.work(true) > 0
     }
 
-    /// Like [`drain`](Self::drain); what can be had for less later is left until then. How many records it were.
+    /// Like [`drain`](Self::drain); what can be had for less later is left until then. How many
+    /// records it were.
     fn work(&mut self, everything: bool) -> u32 {
         let records = self.merge.run(everything, &mut self.session);
         for first in self.session.take_alarms() {
@@ -149,7 +151,8 @@ fn launch() {
     }
 }
 
-/// The process is a child of `fork(2)`: it has neither the collector's thread nor any that might hold its locks. Nothing is recorded in it.
+/// The process is a child of `fork(2)`: it has neither the collector's thread nor any that might
+/// hold its locks. Nothing is recorded in it.
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
@@ -204,7 +207,8 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     result.map_err(fail).ok()
 }
 
-/// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has left, and the reason is still to be told.
+/// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has
+/// left, and the reason is still to be told.
 fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(describe)
 }
@@ -240,8 +244,9 @@ fn give_up(what: &str) {
 /// For how long a verdict is waited for, where a strand has drawn a ticket and does not publish it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until everything that the current strand has recorded was merged and judged, and as far as possible what others have written by now: threads
-/// that the mirror did not fork may have been joined without its knowledge.
+/// Waits until everything that the current strand has recorded was merged and judged, and as far as
+/// possible what others have written by now: threads that the mirror did not fork may have been
+/// joined without its knowledge.
 ///
 /// # Errors
 ///
@@ -286,8 +291,8 @@ fn settle() -> Result<(), String> {
     })
 }
 
-/// The same for a family whose verdict is asked for. What it shares with another family may have been looked at by a block of that one which has not
-/// ended, and may look again.
+/// The same for a family whose verdict is asked for. What it shares with another family may have
+/// been looked at by a block of that one which has not ended, and may look again.
 ///
 /// # Errors
 ///
@@ -316,7 +321,8 @@ fn settle_family(family: u32) -> Result<(), String> {
     })
 }
 
-/// Nothing is recorded: that is well where it was asked for, and no verdict where it came of a failure.
+/// Nothing is recorded: that is well where it was asked for, and no verdict where it came of a
+/// failure.
 fn unless_failed() -> Result<(), String> {
     if pool::has_failed() {
         Err("checking was switched off by a failure".to_owned())
@@ -325,7 +331,8 @@ fn unless_failed() -> Result<(), String> {
     }
 }
 
-/// Checks a property on what the current strand's family does from here on; the number it is known by.
+/// Checks a property on what the current strand's family does from here on; the number it is known
+/// by.
 pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
     record::pen()?;
     let (_, family) = record::current()?;
@@ -406,7 +413,8 @@ fn install(config: Config) -> Result<(), ConfigError> {
     })
 }
 
-/// The current strand has joined others: if it is the first of its family, what they did is judged now.
+/// The current strand has joined others: if it is the first of its family, what they did is judged
+/// now.
 ///
 /// # Panics
 ///
@@ -442,8 +450,9 @@ fn deliver(family: u32) {
     }
 }
 
-/// A thread ends that the mirror did not fork. If it was a test's own, this is the last moment at which what was found belongs to that test, which
-/// may have had no safe point since. It has its result already; so the process fails.
+/// A thread ends that the mirror did not fork. If it was a test's own, this is the last moment at
+/// which what was found belongs to that test, which may have had no safe point since. It has its
+/// result already; so the process fails.
 fn first_strand_ends() {
     let Some((_, family)) = record::current() else {
         return;
@@ -469,8 +478,9 @@ static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// The process ends: judges what there is, and tells what nobody has heard.
 ///
-/// A handler cannot change the exit code but by exiting itself. With glibc that is allowed inside of a handler, and the handlers that were registered
-/// before this one (a profiler's, say) still run. Elsewhere they are skipped in a process that fails.
+/// A handler cannot change the exit code but by exiting itself. With glibc that is allowed inside
+/// of a handler, and the handlers that were registered before this one (a profiler's, say) still
+/// run. Elsewhere they are skipped in a process that fails.
 extern "C" fn at_exit() {
     // Nothing may unwind into C.
     if let Ok(true) = catch_unwind(|| record::untracked(finish)) {
@@ -482,7 +492,8 @@ extern "C" fn at_exit() {
 /// Whether the process has failed.
 fn finish() -> bool {
     let last = with(|collector| {
-        // Threads that outlive `main` go on without us: they get no more chunks, so there is an end to what they record.
+        // Threads that outlive `main` go on without us: they get no more chunks, so there is an end
+        // to what they record.
         pool::switch_off();
         while collector.drain() {}
         let unheard = collector.session.finish();

@@ -6,12 +6,14 @@ use crate::trace::{Event, Names, Op, Semantics};
 
 /// Feeds a family's events to the predictor.
 ///
-/// When the first strand has joined all others, everything so far comes before everything that follows, so nothing can be predicted
-/// across that point: the forecast is made there, and the next one begins.
+/// When the first strand has joined all others, everything so far comes before everything that
+/// follows, so nothing can be predicted across that point: the forecast is made there, and the next
+/// one begins.
 ///
-/// A family may turn out to be the guest of another, by touching its objects or by being touched. The events that it has had by then are
-/// [kept](Self::waiting), up to a bound, and given to the other's predictor: as the two had nothing in common before, no pair of
-/// conflicting events thereby changes its order.
+/// A family may turn out to be the guest of another, by touching its objects or by being touched.
+/// The events that it has had by then are [kept](Self::waiting), up to a bound, and given to the
+/// other's predictor: as the two had nothing in common before, no pair of conflicting events
+/// thereby changes its order.
 pub(super) struct FamilyPredictor {
     semantics: Semantics,
     /// The first events, until there are more than [`KEPT`](Self::KEPT).
@@ -65,7 +67,8 @@ impl FamilyPredictor {
         running
     }
 
-    /// Takes over the events of a family that has become a guest, if it can: what was kept by either goes to the other.
+    /// Takes over the events of a family that has become a guest, if it can: what was kept by
+    /// either goes to the other.
     pub(super) fn absorb(
         &mut self,
         mut guest: FamilyPredictor,

@@ -1,7 +1,8 @@
 //! Properties under check, and the values of watched variables.
 //!
-//! Tests run side by side, and each may have its own variable of a name. So a property's variables are those that its family has touched or named;
-//! what others have is borrowed where the family has none.
+//! Tests run side by side, and each may have its own variable of a name. So a property's variables
+//! are those that its family has touched or named; what others have is borrowed where the family
+//! has none.
 
 use crate::lattice::{Error, Lattice, Limits, Outcome, Property};
 use crate::trace::{Event, Names, ObjectId, Op};
@@ -66,7 +67,8 @@ impl Properties {
         own.any(|open| open.lattice.as_ref().is_ok_and(speaks))
     }
 
-    /// Whether an operation changes what is known of watched variables, so that it is to be told of though no property is open.
+    /// Whether an operation changes what is known of watched variables, so that it is to be told of
+    /// though no property is open.
     #[inline]
     pub(super) fn remember(&self, op: Op) -> bool {
         match op {

@@ -30,8 +30,8 @@ pub(super) struct Session {
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
-    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction and no property. Locks that do not order
-    /// are then nobody's business.
+    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction
+    /// and no property. Locks that do not order are then nobody's business.
     lean: bool,
     counts: Counts,
 }
@@ -43,7 +43,8 @@ pub(super) struct Counts {
     /// How many of the events are a strand's last, which it has whatever it did.
     pub(super) exits: u64,
     pub(super) transactions: u64,
-    /// Families whose first strand has a name that is not `main`, which is to say tests: a harness runs each on a thread of its name.
+    /// Families whose first strand has a name that is not `main`, which is to say tests: a harness
+    /// runs each on a thread of its name.
     pub(super) tests: u64,
     pub(super) violations: u64,
 }
@@ -132,7 +133,8 @@ impl Session {
         self.families.take(family, &self.live)
     }
 
-    /// Judges what a family has done, though its blocks may be open: whether nothing waits for what others have not decided.
+    /// Judges what a family has done, though its blocks may be open: whether nothing waits for what
+    /// others have not decided.
     pub(super) fn flush(&mut self, family: u32) -> bool {
         while let Some(violation) = self.checker.flush(family, &self.live) {
             self.report(&violation);
@@ -281,8 +283,9 @@ impl Session {
         }
     }
 
-    /// Whether nobody but the checker has a use for events now. What properties to come have to know of watched variables is remembered in either
-    /// case, and so the answer may change with any property that is declared or decided.
+    /// Whether nobody but the checker has a use for events now. What properties to come have to
+    /// know of watched variables is remembered in either case, and so the answer may change with
+    /// any property that is declared or decided.
     fn may_be_lean(&self) -> bool {
         let config = &self.config;
         config.semantics == Semantics::Rust

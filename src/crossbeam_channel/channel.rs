@@ -140,8 +140,9 @@ impl<T> Sender<T> {
         Place::of(self.inner.capacity())
     }
 
-    /// Whether a place in the channel is taken before the message is there. Getting one can wait for a receiver that has not read yet what was there before, so
-    /// it must not be done together with the message's record.
+    /// Whether a place in the channel is taken before the message is there. Getting one can wait
+    /// for a receiver that has not read yet what was there before, so it must not be done together
+    /// with the message's record.
     fn has_slots(&self) -> bool {
         self.inner.capacity().is_some_and(|capacity| capacity > 0)
     }
@@ -409,7 +410,8 @@ impl<T> Receiver<T> {
         match &self.flavor {
             Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv_deadline(deadline))
                 .or_else(|error| match error {
-                    // What has come since then is not too late; and that nothing has is to be recorded.
+                    // What has come since then is not too late; and that nothing has is to be
+                    // recorded.
                     RecvTimeoutError::Timeout => channel
                         .attempt(pen, site, || inner.try_recv())
                         .map_err(|error| match error {

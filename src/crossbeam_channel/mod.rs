@@ -1,6 +1,7 @@
 //! `crossbeam-channel` 0.5, tracked.
 //!
-//! Without the `check` feature every name here *is* the one of crossbeam-channel. With it, the ends of a channel, its iterators and
+//! Without the `check` feature every name here *is* the one of crossbeam-channel. With it, the ends
+//! of a channel, its iterators and
 //! [`Select`] are types of the same interface that record what is done with them, by the same rules as those of
 //! [`sync::mpsc`](crate::sync::mpsc); the channel itself is crossbeam's, and the error types are its own in either build.
 //!
@@ -33,19 +34,22 @@
 //! | `try_send` in vain | in a block, a read of the state and a pause; outside, nothing |
 //! | `capacity`, `same_channel`, disconnection | nothing |
 //!
-//! In a vain attempt that is made of several channels at once, a channel into which a message was sent while the attempt was being recorded may be left out.
-//! A send into a channel of capacity 0 updates its state when it offers the message: a vain `try_recv` that comes a moment too early for the offer may be ordered after it.
+//! In a vain attempt that is made of several channels at once, a channel into which a message was
+//! sent while the attempt was being recorded may be left out. A send into a channel of capacity 0
+//! updates its state when it offers the message: a vain `try_recv` that comes a moment too early
+//! for the offer may be ordered after it.
 //!
 //! # Which version
 //!
-//! crossbeam-channel 0.5, by the feature `crossbeam-channel`. A program that uses another major version has other types: the compiler then says
-//! that it expected the `SendError` (or the like) of one version of `crossbeam_channel` and found that of another, and, with `check`,
-//! that an end of a channel is not the one of this module.
+//! crossbeam-channel 0.5, by the feature `crossbeam-channel`. A program that uses another major
+//! version has other types: the compiler then says that it expected the `SendError` (or the like)
+//! of one version of `crossbeam_channel` and found that of another, and, with `check`, that an end
+//! of a channel is not the one of this module.
 //!
 //! # Left out
 //!
-//! The hidden module behind crossbeam's own macros (`internal`). With `check`, the macros explain a mistake in an arm
-//! in fewer ways, and take more than 32 arms.
+//! The hidden module behind crossbeam's own macros (`internal`). With `check`, the macros explain a
+//! mistake in an arm in fewer ways, and take more than 32 arms.
 
 #[cfg(feature = "check")]
 mod channel;

@@ -145,7 +145,8 @@ impl<'a> Select<'a> {
                     } else if !recorded {
                         continue 'again;
                     }
-                    // What is recorded already belongs to this attempt; another one would be at odds with it.
+                    // What is recorded already belongs to this attempt; another one would be at
+                    // odds with it.
                 }
             }
             return Err(error);
@@ -287,7 +288,8 @@ impl fmt::Debug for Select<'_> {
     }
 }
 
-// A selected operation that is dropped before it is completed panics, so nothing here may panic before that.
+// A selected operation that is dropped before it is completed panics, so nothing here may panic
+// before that.
 
 impl SelectedOperation<'_> {
     /// As crossbeam's.

@@ -1,15 +1,20 @@
 //! `select!` and `select_biased!`: crossbeam's grammar, in terms of [`Select`](super::Select).
 //!
-//! First every arm is brought into one form, its body in braces and a comma after it (`@list`); then the operations are added one by one (`@add`), each with
-//! variables of its own by the hygiene of its expansion; and the selected one is completed (`@run`). Two expansions an arm, so
-//! that 32 arms are far from the limit of recursion. An arm's first word is kept in brackets beside it: where that stands, the operation is recorded.
+//! First every arm is brought into one form, its body in braces and a comma after it (`@list`);
+//! then the operations are added one by one (`@add`), each with variables of its own by the hygiene
+//! of its expansion; and the selected one is completed (`@run`). Two expansions an arm, so that 32
+//! arms are far from the limit of recursion. An arm's first word is kept in brackets beside it:
+//! where that stands, the operation is recorded.
 
-/// Selects from a set of channel operations: waits until one of them is ready, completes it, and runs its arm.
+/// Selects from a set of channel operations: waits until one of them is ready, completes it, and
+/// runs its arm.
 ///
-/// The arms are `recv(receiver) -> result => expression`, `send(sender, message) -> result => expression`, and at most one `default => expression` (if no operation
-/// is ready at once) or `default(timeout) => expression` (if none is in time). An operation is also ready if it fails because the channel is
-/// disconnected. Of several that are ready a random one is selected; see [`select_biased!`](crate::crossbeam_channel::select_biased) for the first.
-/// Reports show the line of the arm.
+/// The arms are `recv(receiver) -> result => expression`, `send(sender, message) -> result =>
+/// expression`, and at most one `default => expression` (if no operation is ready at once) or
+/// `default(timeout) => expression` (if none is in time). An operation is also ready if it fails
+/// because the channel is disconnected. Of several that are ready a random one is selected; see
+/// [`select_biased!`](crate::crossbeam_channel::select_biased) for the first. Reports show the line
+/// of the arm.
 ///
 /// ```
 /// use std::time::Duration;
@@ -158,7 +163,8 @@ macro_rules! __crossbeam_channel_internal {
         $crate::__crossbeam_channel_internal!(@run $select _operation $cases)
     }};
     (@add $select:ident () ($method:ident($($timeout:expr)?) => $body:tt) $cases:tt) => {{
-        // Either way what was selected is moved as a whole and the selection dropped, so that an arm can do with the channels what it likes.
+        // Either way what was selected is moved as a whole and the selection dropped, so that an
+        // arm can do with the channels what it likes.
         let _selected = $select.$method($($timeout)?);
         if _selected.is_ok() {
             let _operation = _selected.unwrap();

@@ -57,7 +57,8 @@ impl Block {
         }
     }
 
-    /// What a report calls the block: the name it was given, or that of the function around it, `Account::withdraw`.
+    /// What a report calls the block: the name it was given, or that of the function around it,
+    /// `Account::withdraw`.
     ///
     /// The first call may allocate.
     pub fn name(&self) -> &str {
@@ -68,10 +69,12 @@ impl Block {
     }
 }
 
-/// The name of a function from the path of a type declared in it, without modules, generic arguments and closures.
+/// The name of a function from the path of a type declared in it, without modules, generic
+/// arguments and closures.
 ///
-/// An attribute on a method does not see the type that the method belongs to, but the compiler's names for types do. How
-/// they are written is not promised, so whatever does not look as expected stays in the name as it is.
+/// An attribute on a method does not see the type that the method belongs to, but the compiler's
+/// names for types do. How they are written is not promised, so whatever does not look as expected
+/// stays in the name as it is.
 fn function_name(path: &str, module: &str) -> String {
     let inside = path
         .strip_prefix(module)
@@ -120,7 +123,8 @@ fn self_type(implementation: &str) -> String {
     }
 }
 
-/// Whether a position is outside of all brackets, for each position in turn. The `>` of an arrow closes nothing.
+/// Whether a position is outside of all brackets, for each position in turn. The `>` of an arrow
+/// closes nothing.
 fn outside(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let (mut depth, mut before) = (0_usize, ' ');
     text.char_indices().map(move |(at, symbol)| {

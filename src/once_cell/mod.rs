@@ -1,8 +1,9 @@
 //! `once_cell` 1, tracked.
 //!
-//! Without the `check` feature every name here *is* the one of once_cell. With it, the cells of [`sync`] and [`race`] are types of the same interface
-//! that record what is done with them: initialising commutes with itself and with finding it done, `get` is a read, `set` a write. Those of [`unsync`] stay once_cell's own, because no two strands
-//! share one.
+//! Without the `check` feature every name here *is* the one of once_cell. With it, the cells of
+//! [`sync`] and [`race`] are types of the same interface that record what is done with them:
+//! initialising commutes with itself and with finding it done, `get` is a read, `set` a write.
+//! Those of [`unsync`] stay once_cell's own, because no two strands share one.
 //!
 //! ```
 //! use aerodrome::once_cell::sync::Lazy;

@@ -1,4 +1,5 @@
-//! Cells that many strands share, of which all that find one empty initialise it and the first wins.
+//! Cells that many strands share, of which all that find one empty initialise it and the first
+//! wins.
 
 use std::any::type_name;
 use std::convert::Infallible;
@@ -38,7 +39,8 @@ fn write<R>(
     }
 }
 
-/// What all these cells have. `Value` goes in, `Seen` comes out, `Back` is what a vain `set` gives back.
+/// What all these cells have. `Value` goes in, `Seen` comes out, `Back` is what a vain `set` gives
+/// back.
 macro_rules! cell {
     (
         [$($generics:tt)*] $Cell:ty, $real:path; $Value:ty, $Seen:ty, $Back:ty
@@ -66,7 +68,8 @@ macro_rules! cell {
                 write(&self.object, What::ReadWrite, What::Read, || self.inner.set(value))
             }
 
-            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is found initialised.
+            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is
+            /// found initialised.
             #[track_caller]
             pub fn get_or_init<F>(&self, f: F) -> $Seen
             where
@@ -77,7 +80,8 @@ macro_rules! cell {
                 }
             }
 
-            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is found initialised; nothing where it fails.
+            /// As once_cell's: an initialisation where the value of `f` is taken, else the cell is
+            /// found initialised; nothing where it fails.
             #[track_caller]
             pub fn get_or_try_init<F, E>(&self, f: F) -> Result<$Seen, E>
             where

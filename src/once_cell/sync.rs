@@ -89,7 +89,8 @@ impl<T> OnceCell<T> {
         self.0.get_or_init(f)
     }
 
-    /// As once_cell's: a write where `f` runs and gives a value, else a read; nothing where it fails.
+    /// As once_cell's: a write where `f` runs and gives a value, else a read; nothing where it
+    /// fails.
     #[inline]
     #[track_caller]
     pub fn get_or_try_init<F, E>(&self, f: F) -> Result<&T, E>

@@ -30,7 +30,8 @@ pub struct ArcMutexGuard<R: lock_api::RawMutex, T: ?Sized> {
     marker: PhantomData<*const ()>,
 }
 
-// SAFETY: as lock_api's: the guard is a mutable reference, and may be sent where the lock allows it.
+// SAFETY: as lock_api's: the guard is a mutable reference, and may be sent where the lock allows
+// it.
 unsafe impl<R: lock_api::RawMutex + Send + Sync, T: Send + ?Sized> Send for ArcMutexGuard<R, T> where
     R::GuardMarker: Send
 {
@@ -127,7 +128,8 @@ macro_rules! arc_ways {
         ///
         /// # Safety
         ///
-        /// As parking_lot's: the strand must hold the lock, and no other guard of that hold be around.
+        /// As parking_lot's: the strand must hold the lock, and no other guard of that hold be
+        /// around.
         #[inline]
         pub unsafe fn $name(self: &Arc<Self>) -> $Guard {
             // SAFETY: the caller's.

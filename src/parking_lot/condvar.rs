@@ -10,10 +10,11 @@ use crate::record;
 
 /// [`parking_lot::Condvar`](::parking_lot::Condvar), tracked.
 ///
-/// A wait releases and acquires its mutex. An atomic block ends before the wait and begins again after it, with the acquire inside: to
-/// wait for another strand's progress cannot be atomic.
+/// A wait releases and acquires its mutex. An atomic block ends before the wait and begins again
+/// after it, with the acquire inside: to wait for another strand's progress cannot be atomic.
 ///
-/// The condition of the `wait_while` family counts as a read of the content, although it could write.
+/// The condition of the `wait_while` family counts as a read of the content, although it could
+/// write.
 #[derive(Default)]
 pub struct Condvar {
     inner: ::parking_lot::Condvar,

@@ -2,8 +2,8 @@
 
 use crate::record::{Holder, pen};
 
-/// Runs `f` while a guard's lock is given back, and takes it again whatever becomes of `f`. What the guard has touched before, others may have
-/// touched since.
+/// Runs `f` while a guard's lock is given back, and takes it again whatever becomes of `f`. What
+/// the guard has touched before, others may have touched since.
 pub(super) fn outside<U>(holder: &mut Holder, again: impl Fn(), f: impl FnOnce() -> U) -> U {
     struct Again<'a, A: Fn()>(&'a mut Holder, A);
     impl<A: Fn()> Drop for Again<'_, A> {
@@ -16,7 +16,8 @@ pub(super) fn outside<U>(holder: &mut Holder, again: impl Fn(), f: impl FnOnce()
     f()
 }
 
-/// `[generics] guard, access`: the traits of a guard that has `object()`, `peek()` and, where it writes, `peek_mut()`.
+/// `[generics] guard, access`: the traits of a guard that has `object()`, `peek()` and, where it
+/// writes, `peek_mut()`.
 macro_rules! guard_traits {
     ($([$($generics:tt)*] $Guard:ty, $access:ident;)*) => {$(
         impl<$($generics)*> std::ops::Deref for $Guard {
@@ -63,7 +64,8 @@ macro_rules! guard_traits {
     };
 }
 
-/// The ways to narrow a guard. Narrowing counts as a read of the content, although the closure could write where it has `&mut`.
+/// The ways to narrow a guard. Narrowing counts as a read of the content, although the closure
+/// could write where it has `&mut`.
 macro_rules! maps {
     ($real:ident { $($object:ident)? } => $Mapped:ident[$($before:tt)*], &$($mutable:ident)?, $try_map_or:ident) => {
         /// As parking_lot's.
@@ -106,8 +108,8 @@ macro_rules! maps {
     };
 }
 
-/// `a guard of lock_api's, the way to its lock; what gives the lock back, what does so fairly, what takes it again`: the ways to give a lock back for a
-/// while, or fairly.
+/// `a guard of lock_api's, the way to its lock; what gives the lock back, what does so fairly, what
+/// takes it again`: the ways to give a lock back for a while, or fairly.
 macro_rules! yields {
     ($real:ident, $lock:ident; $unlock:ident, $unlock_fair:ident, $relock:ident) => {
         /// As parking_lot's.

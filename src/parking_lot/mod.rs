@@ -1,7 +1,8 @@
 //! `parking_lot` 0.12, tracked.
 //!
-//! Without the `check` feature every name here *is* the one of parking_lot. With it, the locks are types of the same interface that record
-//! what is done with them, by the same rules as those of [`sync`](crate::sync); the lock itself is parking_lot's.
+//! Without the `check` feature every name here *is* the one of parking_lot. With it, the locks are
+//! types of the same interface that record what is done with them, by the same rules as those of
+//! [`sync`](crate::sync); the lock itself is parking_lot's.
 //!
 //! ```
 //! use aerodrome::parking_lot::{Mutex, RwLock, RwLockUpgradableReadGuard};
@@ -19,10 +20,12 @@
 //!
 //! # How
 //!
-//! The raw locks implement the traits of [`lock_api`] and record every way in which they are taken, given back, upgraded or downgraded, fairly,
-//! recursively or by a deadline: `force_unlock`, `raw` and a `lock_api::Mutex<RawMutex, T>` of the program's own are seen, too. That alone is not
-//! enough: the order of two critical sections comes from the data, which only a guard sees, in its `Deref` and `DerefMut`. So locks and guards are
-//! types of this crate, around lock_api's own on these raw locks. A raw lock on its own orders as a lock around nothing does.
+//! The raw locks implement the traits of [`lock_api`] and record every way in which they are taken,
+//! given back, upgraded or downgraded, fairly, recursively or by a deadline: `force_unlock`, `raw`
+//! and a `lock_api::Mutex<RawMutex, T>` of the program's own are seen, too. That alone is not
+//! enough: the order of two critical sections comes from the data, which only a guard sees, in its
+//! `Deref` and `DerefMut`. So locks and guards are types of this crate, around lock_api's own on
+//! these raw locks. A raw lock on its own orders as a lock around nothing does.
 //!
 //! | operation | recorded as |
 //! |---|---|
@@ -36,15 +39,18 @@
 //!
 //! # Features
 //!
-//! parking_lot's own features are this crate's, prefixed: `parking_lot-arc_lock`, `parking_lot-hardware-lock-elision`,
-//! `parking_lot-send_guard`, `parking_lot-serde`. With `parking_lot-send_guard` every access through a guard is recorded with a ticket of its own, because
-//! another strand may give the lock back. There is no `owning_ref`: the crate of that name is unsound (RUSTSEC-2022-0040) and abandoned; `MutexGuard::map` and its
-//! kin do its work. Nor is there `deadlock_detection`, which parking_lot itself excludes together with `send_guard`; `aerodrome predict` finds potential deadlocks.
+//! parking_lot's own features are this crate's, prefixed: `parking_lot-arc_lock`,
+//! `parking_lot-hardware-lock-elision`, `parking_lot-send_guard`, `parking_lot-serde`. With
+//! `parking_lot-send_guard` every access through a guard is recorded with a ticket of its own,
+//! because another strand may give the lock back. There is no `owning_ref`: the crate of that name
+//! is unsound (RUSTSEC-2022-0040) and abandoned; `MutexGuard::map` and its kin do its work. Nor is
+//! there `deadlock_detection`, which parking_lot itself excludes together with `send_guard`;
+//! `aerodrome predict` finds potential deadlocks.
 //!
 //! # Left out
 //!
-//! With `check`, a [`Mutex`] is no `lock_api::Mutex`, so a function that is generic over the raw lock and takes one does not take it; its guards are
-//! no guards of lock_api's either.
+//! With `check`, a [`Mutex`] is no `lock_api::Mutex`, so a function that is generic over the raw
+//! lock and takes one does not take it; its guards are no guards of lock_api's either.
 
 #[cfg(all(feature = "check", feature = "parking_lot-arc_lock"))]
 mod arc;

@@ -154,7 +154,8 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     ///
     /// # Panics
     ///
-    /// With the report, if a violation was found that this strand is to deliver; so may every function that takes a lock.
+    /// With the report, if a violation was found that this strand is to deliver; so may every
+    /// function that takes a lock.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> AnyMutexGuard<'_, Raw<L>, T> {

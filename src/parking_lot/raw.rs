@@ -27,7 +27,8 @@ type Marker = GuardNoSend;
 const _: PhantomData<(GuardSend, GuardNoSend)> = PhantomData;
 
 thread_local! {
-    /// Where the lock that is being taken is taken, if the way there leads through functions that do not pass it on.
+    /// Where the lock that is being taken is taken, if the way there leads through functions that
+    /// do not pass it on.
     static SITE: Cell<Option<Site>> = const { Cell::new(None) };
 }
 
@@ -121,7 +122,8 @@ impl<L: Real> Raw<L> {
 }
 
 impl RawMutex {
-    /// Waits, with the lock held, in the way `wait` says; records that it is given back and taken again.
+    /// Waits, with the lock held, in the way `wait` says; records that it is given back and taken
+    /// again.
     pub(super) fn wait<R>(
         &self,
         site: Site,
@@ -139,7 +141,8 @@ impl RawMutex {
             pen.split(site);
         }
         let _again = Again(self, site);
-        // SAFETY: the caller holds the lock, and no other guard of `real` is ever made. This one does not give it back.
+        // SAFETY: the caller holds the lock, and no other guard of `real` is ever made. This one
+        // does not give it back.
         let mut guard = ManuallyDrop::new(unsafe { self.real.make_guard_unchecked() });
         wait(&mut guard)
     }

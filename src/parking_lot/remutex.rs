@@ -12,8 +12,8 @@ use crate::record::{self, Holder, Object, pen, untracked};
 
 /// [`parking_lot::ReentrantMutex`](::parking_lot::ReentrantMutex), tracked.
 ///
-/// Only the outermost lock and unlock are recorded. The content is only ever read: what is changed inside it, through a `Cell` say, is not seen
-/// unless it is [tracked](crate::cell) itself.
+/// Only the outermost lock and unlock are recorded. The content is only ever read: what is changed
+/// inside it, through a `Cell` say, is not seen unless it is [tracked](crate::cell) itself.
 #[repr(transparent)]
 pub struct ReentrantMutex<T: ?Sized>(pub(super) lock_api::ReentrantMutex<RawMutex, RawThreadId, T>);
 

@@ -15,7 +15,8 @@ use crate::record::{self, Holder, Object, Pen, pen, untracked};
 
 /// [`parking_lot::RwLock`](::parking_lot::RwLock), tracked.
 ///
-/// An upgradable read is a shared hold, and an upgrade or downgrade changes the kind of the one hold that there is.
+/// An upgradable read is a shared hold, and an upgrade or downgrade changes the kind of the one
+/// hold that there is.
 #[repr(transparent)]
 pub struct RwLock<T: ?Sized>(pub(super) lock_api::RwLock<RawRwLock, T>);
 
@@ -94,7 +95,8 @@ impl<T> RwLock<T> {
     }
 }
 
-/// `fn name(argument) -> guard, made by, a hold = the real lock's way`: the ways to take the lock that may fail.
+/// `fn name(argument) -> guard, made by, a hold = the real lock's way`: the ways to take the lock
+/// that may fail.
 macro_rules! tries {
     ($(fn $name:ident($($argument:ident: $Type:ty)?) -> $Guard:ident, $make:ident, $hold:ident = $how:ident;)*) => {$(
         /// As parking_lot's.
@@ -134,7 +136,8 @@ macro_rules! makes {
         ///
         /// # Safety
         ///
-        /// As parking_lot's: the strand must hold the lock, and no other guard of that hold be around.
+        /// As parking_lot's: the strand must hold the lock, and no other guard of that hold be
+        /// around.
         #[inline]
         pub unsafe fn $name(&self) -> $Guard<'_, T> {
             // SAFETY: the caller's.
@@ -443,7 +446,8 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     }
 }
 
-/// Runs `f` with the content of a lock whose upgradable hold has been upgraded, and downgrades it whatever becomes of `f`.
+/// Runs `f` with the content of a lock whose upgradable hold has been upgraded, and downgrades it
+/// whatever becomes of `f`.
 pub(super) fn while_upgraded<T: ?Sized, Ret>(
     rwlock: &RwLock<T>,
     holder: &Holder,

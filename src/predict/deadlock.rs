@@ -1,11 +1,12 @@
 //! Potential deadlocks: locks taken in a circle.
 //!
-//! Each acquire of a lock while others are held gives an edge "holds this, wants that" of its strand. A circle of such edges
-//! is a potential deadlock when each edge belongs to another strand, no two of the strands hold a lock that excludes
-//! the other at that moment (a *gate lock* that both hold lets only one of them in), and their periods are parallel, each with
-//! each. Two readers do not wait for each other: an edge leads on only to a hold that excludes what is wanted.
-//! One edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a depth-first search that
-//! starts each circle at its smallest edge, so that it is found once.
+//! Each acquire of a lock while others are held gives an edge "holds this, wants that" of its
+//! strand. A circle of such edges is a potential deadlock when each edge belongs to another strand,
+//! no two of the strands hold a lock that excludes the other at that moment (a *gate lock* that
+//! both hold lets only one of them in), and their periods are parallel, each with each. Two readers
+//! do not wait for each other: an edge leads on only to a hold that excludes what is wanted. One
+//! edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a
+//! depth-first search that starts each circle at its smallest edge, so that it is found once.
 
 use super::hash::{Map, Set};
 use super::{Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access};
@@ -140,7 +141,8 @@ impl Circles<'_> {
     }
 
     fn report(&mut self) {
-        // The same sites in the same circle are the same to a reader; where a site is missing, the locks tell them apart.
+        // The same sites in the same circle are the same to a reader; where a site is missing, the
+        // locks tell them apart.
         let mut look: Vec<(SiteId, SiteId, ObjectId)> = Vec::new();
         for &at in &self.path {
             let Edge {

@@ -1,10 +1,12 @@
 //! The papers' own examples, with the verdicts that their text gives.
 //!
-//! RV 2003 is Wang and Stoller, "Run-Time Analysis for Atomicity", TSE 2006 their "Runtime Analysis of Atomicity for Multithreaded
-//! Programs". Each test says in its own words what the text says of the example, and asserts it of the analysis that the
-//! text speaks of: reduction by the rules of the paper, [`Blocks::papers`] for the comparison of blocks, [`exhaustive`]
-//! for the definition itself. Where the analyses as they run by default say something else, the test says what and why:
-//! theorem 2 of TSE 2006 leaves out regions that RV 2003 counts, and the engines decide conflict and not view serializability.
+//! RV 2003 is Wang and Stoller, "Run-Time Analysis for Atomicity", TSE 2006 their "Runtime Analysis
+//! of Atomicity for Multithreaded Programs". Each test says in its own words what the text says of
+//! the example, and asserts it of the analysis that the text speaks of: reduction by the rules of
+//! the paper, [`Blocks::papers`] for the comparison of blocks, [`exhaustive`] for the definition
+//! itself. Where the analyses as they run by default say something else, the test says what and
+//! why: theorem 2 of TSE 2006 leaves out regions that RV 2003 counts, and the engines decide
+//! conflict and not view serializability.
 
 use super::blocks::tests::{explained, initial_and_final, one_variable_blocks};
 use super::blocks::{Blocks, Bounds, Equivalence, Kept, Verdict, exhaustive};
@@ -46,8 +48,9 @@ fn interleavings(text: &str, kept: Kept) -> Verdict {
     exhaustive(&trace(text), kept, Equivalence::View, 100_000)
 }
 
-/// The papers' general algorithm: no two blocks make a violation, nor does any interleaving of the initial reads and final
-/// writes. It must agree with the definition, which is about all interleavings of all accesses.
+/// The papers' general algorithm: no two blocks make a violation, nor does any interleaving of the
+/// initial reads and final writes. It must agree with the definition, which is about all
+/// interleavings of all accesses.
 pub(super) fn atomic(text: &str) -> bool {
     let general = papers(text).predictions.is_empty()
         && interleavings(text, Kept::InitialAndFinal) == Verdict::Atomic;
@@ -212,11 +215,13 @@ fn rv_2003_example_8_reduction_reports_rbln_twice_and_blocks_show_it_atomic() {
         atomic: true,
     }
     .hold();
-    // By default the region is left out: nobody writes x, so that it has no effect (theorem 2 of TSE 2006), and N is left.
+    // By default the region is left out: nobody writes x, so that it has no effect (theorem 2 of
+    // TSE 2006), and N is left.
     assert_eq!(forms(Reduction::offline(), text), ["N", "N"]);
     assert!(movers(&reduction(Reduction::offline(), text)).is_empty());
     assert!(blocks(text).predictions.is_empty());
-    // So it is where every event is judged when it comes; x is read-only from the start, y is strand 1's own at first.
+    // So it is where every event is judged when it comes; x is read-only from the start, y is
+    // strand 1's own at first.
     assert_eq!(
         movers(&reduction(Reduction::online().by(Rules::Rv2003), text)),
         ["RBLN"]
@@ -263,7 +268,8 @@ fn rv_2003_example_10_with_a_potential_deadlock_disjoint_locksets_are_not_enough
             .len(),
         1
     );
-    // So whoever goes by locksets alone says that deadlocks make it doubtful; by default a schedule is wanted, and none is found.
+    // So whoever goes by locksets alone says that deadlocks make it doubtful; by default a schedule
+    // is wanted, and none is found.
     for outcome in [papers(text), without_schedules(text)] {
         assert!(doubtful(&outcome), "{outcome:#?}");
     }
@@ -279,7 +285,8 @@ fn rv_2003_examples_11_and_12_the_transaction_has_two_blocks() {
     assert_eq!(
         one_variable_blocks("1: [ +k Rx +l Wx Rx -l -k ]", "x"),
         [
-            // By (a), the last access before the write, and by (b), the initial read and the final write.
+            // By (a), the last access before the write, and by (b), the initial read and the final
+            // write.
             (
                 (Read, false),
                 Some((Write, true)),
@@ -327,7 +334,8 @@ fn rv_2003_example_14_six_reads_make_one_block() {
 
 #[test]
 fn rv_2003_example_15_reads_of_the_own_write_between_two_writes_are_atomic() {
-    // A block of the two reads, or a read compared with the block of the writes, would show a read between two writes.
+    // A block of the two reads, or a read compared with the block of the writes, would show a read
+    // between two writes.
     Says {
         text: "1: [ +l Wx Rx Rx -l ]; 2: [ +l Wx -l +l Wx -l ]",
         forms: ["RBBBL", "RBLRBL"],
@@ -405,8 +413,8 @@ fn rv_2003_section_5_3_the_listed_pairs_of_two_variable_blocks_are_not_atomic() 
     }
 }
 
-/// `new Vector(v1)`: `v1.size()` and `v1.toArray(..)` take the lock one after the other. `c` is `v1.elementCount`, `e` is
-/// `v1.elementData`, `d` the new vector's own data.
+/// `new Vector(v1)`: `v1.size()` and `v1.toArray(..)` take the lock one after the other. `c` is
+/// `v1.elementCount`, `e` is `v1.elementData`, `d` the new vector's own data.
 const CONSTRUCTOR: &str = "1: [ +v Rc -v Wd +v Rc Re Rc Rc -v ]";
 /// `v1.removeAllElements()`, and to its variables `v1.add(o)`.
 const CLEAR: &str = "2: [ +v Rc We Wc -v ]";
@@ -491,7 +499,8 @@ fn tse_2006_example_3_is_told_as_a_potential_deadlock_and_not_as_a_violation() {
     };
     let wanted = deadlock.waits.iter().map(|wait| wait.wanted.position);
     assert_eq!(wanted.collect::<Vec<_>>(), [3, 10]);
-    // By locksets alone the write comes between the reads: whoever goes by them says that deadlocks make this doubtful.
+    // By locksets alone the write comes between the reads: whoever goes by them says that deadlocks
+    // make this doubtful.
     for outcome in [papers(text), without_schedules(text)] {
         assert!(doubtful(&outcome), "{outcome:#?}");
     }
@@ -522,7 +531,8 @@ fn tse_2006_example_4_a_write_and_three_reads_make_one_block() {
 #[test]
 fn tse_2006_example_5_blocks_of_two_variables_are_made_of_initial_reads_and_final_writes() {
     let (x, y) = (ObjectId(object("x")), ObjectId(object("y")));
-    // The first write of y and the last read of x take no part: so the blocks are read and write, and write and write.
+    // The first write of y and the last read of x take no part: so the blocks are read and write,
+    // and write and write.
     assert_eq!(
         initial_and_final("1: [ Rx Wy Wx Wy Rx ]"),
         [vec![(Read, x), (Write, x), (Write, y)]]

@@ -8,10 +8,11 @@ use crate::trace::{
     SiteInfo, StrandId, StrandInfo,
 };
 
-/// Takes recorded events, and gives the predictor what counts under the semantics: what the checker sees, and which exchanges succeeded.
+/// Takes recorded events, and gives the predictor what counts under the semantics: what the checker
+/// sees, and which exchanges succeeded.
 ///
-/// Under `rust`, reads bind predicted schedules (see [`Reads`](super::Reads)). `paper` has the papers' assumption that they
-/// do not.
+/// Under `rust`, reads bind predicted schedules (see [`Reads`](super::Reads)). `paper` has the
+/// papers' assumption that they do not.
 pub struct Feed {
     /// Under `rust`.
     retries: Option<Retries<u64>>,

@@ -1,4 +1,5 @@
-//! The findings of a [`Predictor`](super::Predictor) with the names behind their numbers: as data, as JSON, as text.
+//! The findings of a [`Predictor`](super::Predictor) with the names behind their numbers: as data,
+//! as JSON, as text.
 
 use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
 use crate::check;
@@ -185,13 +186,15 @@ impl Forecast {
         }
     }
 
-    /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader to judge.
+    /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader
+    /// to judge.
     pub fn fails(&self) -> bool {
         self.violations
             .iter()
             .any(|violation| match violation.analysis {
                 AnalysisKind::Minimal => violation.tier != Tier::Hint,
-                // Locksets alone do not tell whether a longer cycle is possible: what counts has a schedule.
+                // Locksets alone do not tell whether a longer cycle is possible: what counts has a
+                // schedule.
                 AnalysisKind::Blocks => violation.tier == Tier::Predicted,
                 _ => false,
             })

@@ -9,8 +9,8 @@ pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 /// The set that goes with [`Map`].
 pub type Set<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
-/// Multiply and rotate: a few instructions a word. The keys are numbers that the predictors drew themselves, so there is
-/// nothing to defend against.
+/// Multiply and rotate: a few instructions a word. The keys are numbers that the predictors drew
+/// themselves, so there is nothing to defend against.
 #[derive(Clone, Copy, Default)]
 pub struct Mix(u64);
 
@@ -24,7 +24,8 @@ impl Mix {
 impl Hasher for Mix {
     #[inline]
     fn finish(&self) -> u64 {
-        // The table takes its bucket from the low bits and its tag from the high ones; a product is good only at the top.
+        // The table takes its bucket from the low bits and its tag from the high ones; a product is
+        // good only at the top.
         self.0 ^ (self.0 >> 32)
     }
 

@@ -1,8 +1,9 @@
 //! Numbers that are never given twice, and the names of what is gone.
 //!
-//! A trace gives the number of a joined strand or a retired object to another. Witnesses outlive both, so a predictor must
-//! never mix up two owners of one number: the ledger replaces each number by one that belongs to its owner for ever,
-//! and keeps the names of those dead objects that more than one strand has touched (no other can be part of a finding).
+//! A trace gives the number of a joined strand or a retired object to another. Witnesses outlive
+//! both, so a predictor must never mix up two owners of one number: the ledger replaces each number
+//! by one that belongs to its owner for ever, and keeps the names of those dead objects that more
+//! than one strand has touched (no other can be part of a finding).
 
 use super::hash::Map;
 use crate::trace::{

@@ -1,15 +1,17 @@
 //! Which locks a strand holds, and which it has taken since.
 //!
-//! A lock state is what decides, for nested locking, whether two strands can stand at two places at the same time
-//! (Kahlon, Ivancic, Gupta, CAV 2005): the *lockset*, and for each lock of it the *acquisition history*, the locks that
-//! were acquired after it, released or not. The states are interned, so that equality is a comparison of two integers,
-//! and a lock event is one look-up of (state, operation, lock): a program has few states, however long it runs.
+//! A lock state is what decides, for nested locking, whether two strands can stand at two places at
+//! the same time (Kahlon, Ivancic, Gupta, CAV 2005): the *lockset*, and for each lock of it the
+//! *acquisition history*, the locks that were acquired after it, released or not. The states are
+//! interned, so that equality is a comparison of two integers, and a lock event is one look-up of
+//! (state, operation, lock): a program has few states, however long it runs.
 //!
-//! A history keeps its first [`HISTORY`] locks, so that who holds a lock for long does not come to a new state with every lock that is
-//! taken meanwhile. What is left out could only exclude more, and the schedules of findings are looked for in the whole trace.
+//! A history keeps its first [`HISTORY`] locks, so that who holds a lock for long does not come to
+//! a new state with every lock that is taken meanwhile. What is left out could only exclude more,
+//! and the schedules of findings are looked for in the whole trace.
 //!
-//! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since counts as taken
-//! exclusively.
+//! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
+//! counts as taken exclusively.
 
 use super::hash::Map;
 use crate::trace::{Event, ObjectId, Op, StrandId};
@@ -64,8 +66,9 @@ struct Bloom {
 
 /// The lock states of all strands.
 ///
-/// Takes every event; those that are no lock operation change nothing. A release of a lock that the strand does not hold
-/// is let pass (a well-formed trace has none), and so is an acquire of one that it does hold.
+/// Takes every event; those that are no lock operation change nothing. A release of a lock that the
+/// strand does not hold is let pass (a well-formed trace has none), and so is an acquire of one
+/// that it does hold.
 #[derive(Debug)]
 pub struct Locks {
     states: Vec<State>,
@@ -73,8 +76,8 @@ pub struct Locks {
     ids: Map<State, LockState>,
     transitions: Map<(u32, u8, u32), LockState>,
     current: Vec<LockState>,
-    /// How often more than once a strand holds a lock. A strand that works for another's transaction shares its number,
-    /// so that shared locks can be held twice under one.
+    /// How often more than once a strand holds a lock. A strand that works for another's
+    /// transaction shares its number, so that shared locks can be held twice under one.
     again: Map<(StrandId, ObjectId), u32>,
     not_nested: Option<u64>,
 }
@@ -159,8 +162,8 @@ impl Locks {
         }
     }
 
-    /// The state after a change; nothing where the strand holds the lock that it acquires, or does not hold the one that it
-    /// releases.
+    /// The state after a change; nothing where the strand holds the lock that it acquires, or does
+    /// not hold the one that it releases.
     #[cold]
     fn change(
         &mut self,
@@ -274,7 +277,8 @@ impl Locks {
         self.states.len()
     }
 
-    /// Where a lock was first released that was not the last one acquired: what rests on nested locking may be incomplete.
+    /// Where a lock was first released that was not the last one acquired: what rests on nested
+    /// locking may be incomplete.
     pub fn not_nested(&self) -> Option<u64> {
         self.not_nested
     }
@@ -290,8 +294,9 @@ impl Locks {
                 .any(|&p| self.held(b).iter().any(|&q| p.excludes(q)))
     }
 
-    /// Can two strands stand in these states at the same time? The locksets are disjoint, and no two locks were taken
-    /// crosswise. For nested locking, and as far as locks alone are concerned, this is exact.
+    /// Can two strands stand in these states at the same time? The locksets are disjoint, and no
+    /// two locks were taken crosswise. For nested locking, and as far as locks alone are concerned,
+    /// this is exact.
     #[inline]
     pub fn compatible(&self, a: LockState, b: LockState) -> bool {
         let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
@@ -299,7 +304,8 @@ impl Locks {
             && (x.taken & y.held == 0 || y.taken & x.held == 0 || !self.crosswise(a, b))
     }
 
-    /// Is there a lock `p` of `a` and a lock `q` of `b`, where `a` took `q` after `p`, and `b` took `p` after `q`?
+    /// Is there a lock `p` of `a` and a lock `q` of `b`, where `a` took `q` after `p`, and `b` took
+    /// `p` after `q`?
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
         let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
         a.held.iter().zip(&a.histories).any(|(&p, after_p)| {

@@ -1,23 +1,27 @@
 //! Minimal serializability prediction, after Farzan, Madhusudan and Sorrentino (CAV 2009).
 //!
-//! A minimal violation is a sandwich: two accesses `e1`, `e2` of one transaction, and between them an access `f` of another
-//! strand to the same object that conflicts with both. Whether some schedule has it comes down to whether the one
-//! strand can stand somewhere between `e1` and `e2` while the other stands at `f`, which for nested locks is decided by
-//! the two lock states alone. So it is enough to remember, for each strand and object, one witness a lock state.
+//! A minimal violation is a sandwich: two accesses `e1`, `e2` of one transaction, and between them
+//! an access `f` of another strand to the same object that conflicts with both. Whether some
+//! schedule has it comes down to whether the one strand can stand somewhere between `e1` and `e2`
+//! while the other stands at `f`, which for nested locks is decided by the two lock states alone.
+//! So it is enough to remember, for each strand and object, one witness a lock state.
 //!
-//! *Phase I*, online: the witnesses for `f` by the class of access (read, change, update of a kind), and the witnesses for
-//! a place between `e1` and `e2`. An `f` of a class can only stand between two accesses that both conflict with that
-//! class: all accesses for a change (the paper's AA), all but reads for a read (WW), all but updates of its own
-//! kind for an update. Between neighbours among these is enough, because the stretch between any two is made up of such.
-//! All lock states of a stretch count. They are found by walking the strand's list of the states of this
-//! transaction, last visited first, until one is reached that was left before `e1`: so a second access costs as many steps as
-//! there are different states in the stretch, and not as many as there are events.
+//! *Phase I*, online: the witnesses for `f` by the class of access (read, change, update of a
+//! kind), and the witnesses for a place between `e1` and `e2`. An `f` of a class can only stand
+//! between two accesses that both conflict with that class: all accesses for a change (the paper's
+//! AA), all but reads for a read (WW), all but updates of its own kind for an update. Between
+//! neighbours among these is enough, because the stretch between any two is made up of such. All
+//! lock states of a stretch count. They are found by walking the strand's list of the states of
+//! this transaction, last visited first, until one is reached that was left before `e1`: so a
+//! second access costs as many steps as there are different states in the stretch, and not as many
+//! as there are events.
 //!
-//! *Phase II*, when an object retires and at the end: pairs of strands, pairs of witnesses. A witness has, beside its lock
-//! state, its period: order by fork, join, signals and messages excludes pairs that are not parallel.
+//! *Phase II*, when an object retires and at the end: pairs of strands, pairs of witnesses. A
+//! witness has, beside its lock state, its period: order by fork, join, signals and messages
+//! excludes pairs that are not parallel.
 //!
-//! *Verification.* For each finding a schedule is made and replayed through the exact engine; what cannot be
-//! shown is not reported.
+//! *Verification.* For each finding a schedule is made and replayed through the exact engine; what
+//! cannot be shown is not reported.
 
 use super::hash::{Map, Set};
 use super::realise::{self, Answer, Realiser};
@@ -27,14 +31,15 @@ use super::{
 use crate::check::{Access, Transaction};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
 
-/// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes on a message has a new period
-/// each time.
+/// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
+/// on a message has a new period each time.
 const WITNESSES: usize = 128;
 /// So many lock states are looked at between two accesses, the last ones.
 const STRETCH: usize = 64;
 /// So many pairs of witnesses are compared for an object.
 const COMPARISONS: usize = 1 << 14;
-/// How many pairs of witnesses are taken for an object and a class of access, shared out among the pairs of strands.
+/// How many pairs of witnesses are taken for an object and a class of access, shared out among the
+/// pairs of strands.
 const PAIRS: usize = 256;
 /// How many of the candidates that look the same to a reader are tried until one has a schedule.
 const TRIES: usize = 16;
@@ -96,7 +101,8 @@ struct Point {
     op: Op,
 }
 
-/// Which of a strand's places a list has a witness for: a bit each for the first 64, which are mostly all.
+/// Which of a strand's places a list has a witness for: a bit each for the first 64, which are
+/// mostly all.
 type Mask = u64;
 
 /// One witness a place.
@@ -125,7 +131,8 @@ impl<W> List<W> {
         }
     }
 
-    /// False if there is no room. A place at which nothing is held has more: it stands for all others.
+    /// False if there is no room. A place at which nothing is held has more: it stands for all
+    /// others.
     #[cold]
     fn add(
         &mut self,
@@ -217,8 +224,8 @@ struct Witnesses {
     updates: Vec<Updates>,
 }
 
-/// What is kept of a kind of update that the strand has made. Where a kind is missing, the gaps for it are those between any
-/// two accesses.
+/// What is kept of a kind of update that the strand has made. Where a kind is missing, the gaps for
+/// it are those between any two accesses.
 #[derive(Clone, Debug)]
 struct Updates {
     kind: Update,
@@ -296,7 +303,8 @@ struct Visit {
     older: u32,
 }
 
-/// The places that a strand has been to, those of the open transaction in a list from the last visited to the first.
+/// The places that a strand has been to, those of the open transaction in a list from the last
+/// visited to the first.
 #[derive(Clone, Debug)]
 struct Visits {
     /// By the strand's own numbers for them.
@@ -434,7 +442,8 @@ pub struct Minimal {
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: Map<ObjectId, Vec<(StrandId, u32)>>,
     index: Map<u64, u32>,
-    /// Some of `index`, each key in the only slot that it can have: one cache line instead of two or three.
+    /// Some of `index`, each key in the only slot that it can have: one cache line instead of two
+    /// or three.
     recent: Vec<(u64, u32)>,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
@@ -672,7 +681,8 @@ fn extend(
     now: &Context,
 ) -> bool {
     let (mut id, mut alone) = (visits.newest, false);
-    // Where the strand held nothing for a moment, that is as good as all other places of the same period.
+    // Where the strand held nothing for a moment, that is as good as all other places of the same
+    // period.
     if visits.free != END
         && visits.period <= track.tick
         && visits.visits[visits.free as usize].tick >= track.tick
@@ -706,7 +716,8 @@ fn extend(
     room
 }
 
-/// Is there a lock that all of one list and all of the other hold, so that no pair need be looked at?
+/// Is there a lock that all of one list and all of the other hold, so that no pair need be looked
+/// at?
 fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
     let always = |places: &mut dyn Iterator<Item = Place>| {
         let mut places = places.map(Place::state);

@@ -1,11 +1,13 @@
 //! Prediction: from one run, what other schedules would show.
 //!
-//! A [`Predictor`] takes a trace's events one by one, like a [`Checker`](mod@crate::check), and says at the end what schedules of
-//! the same events could have done: [`Outcome`]. It assumes what the published analyses assume, that each strand does
-//! on the other schedule what it did on this one.
+//! A [`Predictor`] takes a trace's events one by one, like a [`Checker`](mod@crate::check), and
+//! says at the end what schedules of the same events could have done: [`Outcome`]. It assumes what
+//! the published analyses assume, that each strand does on the other schedule what it did on this
+//! one.
 //!
-//! What all analyses need is worked out once, in the [`Context`]: which locks a strand holds ([`Locks`]) and what fork,
-//! join, signals and messages order ([`Order`]). In the events that an analysis sees, numbers are never given twice:
+//! What all analyses need is worked out once, in the [`Context`]: which locks a strand holds
+//! ([`Locks`]) and what fork, join, signals and messages order ([`Order`]). In the events that an
+//! analysis sees, numbers are never given twice:
 //! [`Ledger`] renumbers strands and objects, and remembers what the dead ones were called.
 
 pub mod blocks;
@@ -56,7 +58,8 @@ use std::str::FromStr;
 pub enum AnalysisKind {
     /// Violations of two strands and one variable (Farzan, Madhusudan, Sorrentino, CAV 2009).
     Minimal,
-    /// Violations of any number of transactions and variables (Wang and Stoller, RV 2003 and TSE 2006).
+    /// Violations of any number of transactions and variables (Wang and Stoller, RV 2003 and TSE
+    /// 2006).
     Blocks,
     /// Transactions that are not reducible (the same papers), and races.
     Reduction,
@@ -104,7 +107,8 @@ fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Re
 /// How much a prediction claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Some schedule has it, if control flow does not change; where there is a schedule, it has been replayed.
+    /// Some schedule has it, if control flow does not change; where there is a schedule, it has
+    /// been replayed.
     Predicted,
     /// Some schedule may have it.
     Potential,
@@ -279,8 +283,8 @@ impl Context {
     }
 }
 
-/// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no number given twice), and
-/// says at the end what it found.
+/// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no
+/// number given twice), and says at the end what it found.
 pub trait Analysis {
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
@@ -288,7 +292,8 @@ pub trait Analysis {
     fn finish(self: Box<Self>, now: &mut Context) -> Outcome;
 }
 
-/// The two operations cannot change places: at least one of them changes the object, and they are no updates of one kind.
+/// The two operations cannot change places: at least one of them changes the object, and they are
+/// no updates of one kind.
 ///
 /// ```
 /// use aerodrome::{predict::conflict, trace::{Op, Update}};

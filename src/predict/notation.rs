@@ -1,9 +1,10 @@
 //! Traces in a few letters, for tests.
 //!
-//! `1: [ +l Rx -l ]` is strand 1 with a transaction that acquires `l`, reads `x` and releases `l`. Lines run one after the other.
-//! `[` and `]` are begin and end, `+` and `-` acquire and release, `s+` and `s-` the same shared, `^` and `v` upgrade and
-//! downgrade, `R`, `W`, `X`, `A` and `S` read, write, read+write, add and subtract, `>` and `<` send and receive, `!` and `?` signal
-//! and await, `fork` and `join` are followed by a strand's number.
+//! `1: [ +l Rx -l ]` is strand 1 with a transaction that acquires `l`, reads `x` and releases `l`.
+//! Lines run one after the other. `[` and `]` are begin and end, `+` and `-` acquire and release,
+//! `s+` and `s-` the same shared, `^` and `v` upgrade and downgrade, `R`, `W`, `X`, `A` and `S`
+//! read, write, read+write, add and subtract, `>` and `<` send and receive, `!` and `?` signal and
+//! await, `fork` and `join` are followed by a strand's number.
 
 use super::{Analysis, Context, Outcome, Prediction};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId, Update};

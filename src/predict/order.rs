@@ -1,9 +1,10 @@
 //! What comes before what on every schedule: fork, join, signals and messages.
 //!
-//! Locks and data order events of the schedule that was seen; these four order them on all. A strand's run falls into
-//! *periods* (Wang and Stoller, TSE 2006): within one, nothing is learned from others and nothing passed on. A period has an
-//! epoch, which grows whenever the strand passes something on, and a clock: for each other strand the last epoch that is
-//! wholly before it. So two periods are parallel when neither clock covers the other's epoch.
+//! Locks and data order events of the schedule that was seen; these four order them on all. A
+//! strand's run falls into *periods* (Wang and Stoller, TSE 2006): within one, nothing is learned
+//! from others and nothing passed on. A period has an epoch, which grows whenever the strand passes
+//! something on, and a clock: for each other strand the last epoch that is wholly before it. So two
+//! periods are parallel when neither clock covers the other's epoch.
 
 use super::hash::Map;
 use crate::trace::{Event, ObjectId, Op, StrandId};
@@ -13,7 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period(pub u32);
 
-/// For each strand the last epoch that is before; 0 is none. Missing at the end means 0. Shared by all that learned the same.
+/// For each strand the last epoch that is before; 0 is none. Missing at the end means 0. Shared by
+/// all that learned the same.
 type Clock = Arc<Vec<u32>>;
 
 #[derive(Clone, Debug)]
@@ -43,8 +45,9 @@ pub struct Order {
 }
 
 impl Order {
-    /// Takes the next event; true if its strand enters a new period with it. The event that passes something on is the last
-    /// of its period, the event that learns something is the first of the next.
+    /// Takes the next event; true if its strand enters a new period with it. The event that passes
+    /// something on is the last of its period, the event that learns something is the first of the
+    /// next.
     #[inline]
     pub fn step(&mut self, event: Event) -> bool {
         match event.op {
@@ -167,7 +170,8 @@ impl Order {
             .is_some_and(|&epoch| epoch >= first.epoch)
     }
 
-    /// May events of `a` and `b`, as far as fork, join, signals and messages are concerned, come in either order?
+    /// May events of `a` and `b`, as far as fork, join, signals and messages are concerned, come in
+    /// either order?
     #[inline]
     pub fn parallel(&self, a: Period, b: Period) -> bool {
         self.strand(a) != self.strand(b) && !self.before(a, b) && !self.before(b, a)

@@ -52,7 +52,8 @@ pub struct Predictor {
 
 /// What a [`Predictor`] found, and what its numbers mean.
 pub struct Predictions {
-    /// The findings. Their strands and objects have the ledger's numbers; positions are the trace's.
+    /// The findings. Their strands and objects have the ledger's numbers; positions are the
+    /// trace's.
     pub outcome: Outcome,
     /// The numbers.
     pub ledger: Ledger,
@@ -85,7 +86,8 @@ impl Predictor {
         }
     }
 
-    /// A schedule is predicted only if its reads can be believed: see [`Reads`](super::Reads). To be called before the first event.
+    /// A schedule is predicted only if its reads can be believed: see [`Reads`](super::Reads). To
+    /// be called before the first event.
     #[must_use]
     pub fn with_reads(mut self) -> Predictor {
         self.context.reads.bind();
@@ -124,11 +126,13 @@ impl Predictor {
         }
     }
 
-    /// A strand gives back a lock that another one took. To the analyses the two meet here, and the lock goes back to whom it came
-    /// from: what either did before comes before what the other does after, on every schedule.
+    /// A strand gives back a lock that another one took. To the analyses the two meet here, and the
+    /// lock goes back to whom it came from: what either did before comes before what the other does
+    /// after, on every schedule.
     #[cold]
     fn give_back(&mut self, event: Event, holder: StrandId, position: u64) {
-        // A send is at the position before: of two events at one position each would have to be reached before the other.
+        // A send is at the position before: of two events at one position each would have to be
+        // reached before the other.
         let (giver, site) = (event.strand, event.site);
         let messages = [(holder, giver), (giver, holder)];
         let messages = messages.map(|ends| (ends, self.ledger.new_object().0));
@@ -180,8 +184,9 @@ fn start(kind: AnalysisKind, rules: Rules) -> Box<dyn Analysis + Send> {
     }
 }
 
-/// What a reader would call the same is told once, by the surest of those who found it: the same operations of the same blocks at the same
-/// places in the source, whatever the strands and the order.
+/// What a reader would call the same is told once, by the surest of those who found it: the same
+/// operations of the same blocks at the same places in the source, whatever the strands and the
+/// order.
 fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
     // Stable: of the equally sure, the first analysis tells it.

@@ -1,28 +1,36 @@
 //! What each access saw, and whether another schedule can be believed.
 //!
-//! The published analyses assume that each strand does on the other schedule what it did on this one. What a strand does depends on
-//! what it reads. So a schedule is a prediction only if the reads that *bind* see what they saw on this run; otherwise it is a hint.
+//! The published analyses assume that each strand does on the other schedule what it did on this
+//! one. What a strand does depends on what it reads. So a schedule is a prediction only if the
+//! reads that *bind* see what they saw on this run; otherwise it is a hint.
 //!
 //! # Which reads bind
 //!
-//! 1. *Atomics* (and other variables, and a channel's state): every read that its strand goes on from. A branch may depend on it. The
-//!    last access of a strand in the schedule is free: nothing follows from it.
-//! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would have failed, and written nothing.
-//! 3. *A `swap`, `fetch_or`, `fetch_and`, `fetch_xor`* as a read does. As the last access it is free, unless it would follow one
-//!    of its own place in the source: a lock word that is set already is not set again.
-//! 4. *`fetch_add` and other counters* see through their own kind: one more or less by others changes nothing (results of
-//!    `fetch_add` are not tracked).
-//! 5. *The content of a lock that a `Condvar` belongs to*: every read, the last access included, because with another value the
-//!    strand may wait. Whoever notifies says which lock it is: one that it holds, or the one that it released last.
-//! 6. *The content of other locks* does not bind. To check in one critical section and to act in the next is the bug that
-//!    prediction is for, and both would see another value on the other schedule.
+//! 1. *Atomics* (and other variables, and a channel's state): every read that its strand goes on
+//!    from. A branch may depend on it. The last access of a strand in the schedule is free: nothing
+//!    follows from it.
+//! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would
+//!    have failed, and written nothing.
+//! 3. *A `swap`, `fetch_or`, `fetch_and`, `fetch_xor`* as a read does. As the last access it is
+//!    free, unless it would follow one of its own place in the source: a lock word that is set
+//!    already is not set again.
+//! 4. *`fetch_add` and other counters* see through their own kind: one more or less by others
+//!    changes nothing (results of `fetch_add` are not tracked).
+//! 5. *The content of a lock that a `Condvar` belongs to*: every read, the last access included,
+//!    because with another value the strand may wait. Whoever notifies says which lock it is: one
+//!    that it holds, or the one that it released last.
+//! 6. *The content of other locks* does not bind. To check in one critical section and to act in
+//!    the next is the bug that prediction is for, and both would see another value on the other
+//!    schedule.
 //!
-//! A read may see another value than on this run if on this run an access of the same place in the source saw that very value, after
-//! its block had seen the same until then, and went on in the same way: two strands that run the same code have shown it for each
-//! other. The strand has *strayed* then: all that it sees from there on has to be shown, and what it writes nobody has seen.
+//! A read may see another value than on this run if on this run an access of the same place in the
+//! source saw that very value, after its block had seen the same until then, and went on in the
+//! same way: two strands that run the same code have shown it for each other. The strand has
+//! *strayed* then: all that it sees from there on has to be shown, and what it writes nobody has
+//! seen.
 //!
-//! Values are told apart by who wrote them: the position of the write, and for updates of one kind that follow each other the set of
-//! their positions, as their order does not matter.
+//! Values are told apart by who wrote them: the position of the write, and for updates of one kind
+//! that follow each other the set of their positions, as their order does not matter.
 
 use super::{Prediction, Run, Set};
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
@@ -232,7 +240,8 @@ impl Reads {
         self.is_on && (self.is_overflown || self.budget.get() == 0)
     }
 
-    /// Takes the next event. `kind` is asked for an object's first access, `held` are the locks of the event's strand.
+    /// Takes the next event. `kind` is asked for an object's first access, `held` are the locks of
+    /// the event's strand.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
         if !self.is_on {
@@ -347,8 +356,9 @@ impl Reads {
         look.op != Op::Write && (goes_on || is_last_too)
     }
 
-    /// What the accesses of a strand between two positions, the later one included, have to see and another strand wrote: calls
-    /// `need(access, writer, write)` for each. The strand ends with `last`.
+    /// What the accesses of a strand between two positions, the later one included, have to see and
+    /// another strand wrote: calls `need(access, writer, write)` for each. The strand ends with
+    /// `last`.
     pub(super) fn sources(
         &self,
         strand: StrandId,
@@ -401,7 +411,8 @@ impl Look {
         }
     }
 
-    /// Whether it most likely changes nothing where another strand has done the same at the same place: it sets what is set already.
+    /// Whether it most likely changes nothing where another strand has done the same at the same
+    /// place: it sets what is set already.
     fn is_setter(&self) -> bool {
         match self.op {
             Op::ReadWrite => true,
@@ -476,7 +487,8 @@ impl<'a> Replay<'a> {
         let is_own = current.writer.is_some_and(|writer| writer.strand == id);
         let is_known = !strand.has_strayed && current.unseen.is_none();
         let is_same = seen == look.seen && (is_own || is_known);
-        // A setter that would follow its like, or of which nobody has shown that it would still set.
+        // A setter that would follow its like, or of which nobody has shown that it would still
+        // set.
         let is_repeated = is_variable && look.is_setter() && {
             let like = |writer: Writer| (writer.op, writer.site) == (look.op, look.site);
             strand.has_strayed || !is_own && current.writer.is_some_and(like)

@@ -1,18 +1,20 @@
 //! Schedules: a way for the strands to run that puts given accesses into a given order.
 //!
-//! This is the one answer to "is it feasible?": [`Realiser::settle`] looks for a schedule of a prediction, replays it and asks whether its reads
-//! can be believed.
+//! This is the one answer to "is it feasible?": [`Realiser::settle`] looks for a schedule of a
+//! prediction, replays it and asks whether its reads can be believed.
 //!
-//! The [`Skeleton`] has what can make a strand wait (locks, messages, forks and the like) and where its transactions begin and end, but no
-//! accesses. From it a schedule is made in two parts. The *base* runs every strand that matters to the last point before
-//! the transactions in question at which it is in no transaction and holds no lock, in the recorded order; leaving out whole
-//! critical sections from a valid order leaves a valid order. The *window* is what is left, and is searched: of the
-//! possible steps only the acquires need a choice, because every other step, once it is possible, takes nothing away from
-//! anybody. So the search sees one state for each combination of acquires, remembers the states that failed, and is
-//! complete for the window unless it hits its bound.
+//! The [`Skeleton`] has what can make a strand wait (locks, messages, forks and the like) and where
+//! its transactions begin and end, but no accesses. From it a schedule is made in two parts. The
+//! *base* runs every strand that matters to the last point before the transactions in question at
+//! which it is in no transaction and holds no lock, in the recorded order; leaving out whole
+//! critical sections from a valid order leaves a valid order. The *window* is what is left, and is
+//! searched: of the possible steps only the acquires need a choice, because every other step, once
+//! it is possible, takes nothing away from anybody. So the search sees one state for each
+//! combination of acquires, remembers the states that failed, and is complete for the window unless
+//! it hits its bound.
 //!
-//! Where the schedule that is found has a read that sees something else, another is looked for in which every read comes after the
-//! write that it saw.
+//! Where the schedule that is found has a read that sees something else, another is looked for in
+//! which every read comes after the write that it saw.
 
 use super::reads::{Belief, Reads, last_accesses};
 use super::{
@@ -61,8 +63,8 @@ impl<'a> Realiser<'a> {
         self.schedules == 0 || self.work == 0
     }
 
-    /// Looks for a schedule in which the first access of each pair comes before the second and each of these strands comes to the position; enters
-    /// what it finds into the prediction.
+    /// Looks for a schedule in which the first access of each pair comes before the second and each
+    /// of these strands comes to the position; enters what it finds into the prediction.
     pub(super) fn settle(
         &mut self,
         prediction: &mut Prediction,
@@ -191,8 +193,8 @@ enum Realised {
     Unknown,
 }
 
-/// Looks for a schedule in which the first point of each pair comes before the second, and in which each of these strands comes
-/// to the position.
+/// Looks for a schedule in which the first point of each pair comes before the second, and in which
+/// each of these strands comes to the position.
 fn realise(
     needs: &Needs<'_>,
     pairs: &[(Point, Point)],
@@ -221,7 +223,8 @@ fn realise(
 struct Lane {
     strand: StrandId,
     items: Vec<Slot>,
-    /// So many of them must run. The others, up to the strand's next free point, may: to give back a lock, for example.
+    /// So many of them must run. The others, up to the strand's next free point, may: to give back
+    /// a lock, for example.
     required: usize,
 }
 
@@ -382,7 +385,8 @@ impl Window {
             trail: Vec::new(),
         };
         let mut failed: Set<Vec<usize>> = Set::default();
-        // Where each choice was made: the length of the trail before it, and the lanes not tried yet.
+        // Where each choice was made: the length of the trail before it, and the lanes not tried
+        // yet.
         let mut choices: Vec<(usize, Vec<usize>)> = Vec::new();
         loop {
             state.run(&self.lanes);
@@ -423,8 +427,9 @@ impl Window {
         }
     }
 
-    /// The same schedule with fewer changes from strand to strand, and without the steps that nothing needs. Program order, needs
-    /// and the order in which locks went from hand to hand are kept, so it is as valid as the other.
+    /// The same schedule with fewer changes from strand to strand, and without the steps that
+    /// nothing needs. Program order, needs and the order in which locks went from hand to hand are
+    /// kept, so it is as valid as the other.
     fn tidy(&self, trail: &[usize]) -> Vec<usize> {
         // For each step of the trail, the steps that come right before it.
         let mut at = vec![0; self.lanes.len()];

@@ -8,9 +8,9 @@ use crate::trace::{Event, Op, StrandId};
 
 /// Does the trace allow the prediction's schedule, and does the exact engine see a violation in it?
 ///
-/// The engine is shown, in the schedule's order, the accesses of the prediction, the begins and ends of their transactions, and
-/// everything that orders. What it is not shown can only add edges between transactions: a cycle that it sees is one
-/// of the whole schedule.
+/// The engine is shown, in the schedule's order, the accesses of the prediction, the begins and
+/// ends of their transactions, and everything that orders. What it is not shown can only add edges
+/// between transactions: a cycle that it sees is one of the whole schedule.
 pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, locks: &Locks) -> bool {
     let mut engine = Exact::new();
     skeleton.allows(&prediction.schedule, locks)

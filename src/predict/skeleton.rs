@@ -1,7 +1,7 @@
 //! What is left of a trace when only locks and order count, and which schedules it allows.
 //!
-//! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each, and where its transactions
-//! begin and end, up to a bound.
+//! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each,
+//! and where its transactions begin and end, up to a bound.
 
 use super::hash::Map;
 use super::locks::{LockState, Locks};
@@ -52,8 +52,9 @@ impl StrandSkeleton {
             .unwrap_or(0)
     }
 
-    /// The transaction that is under way after a position. Where one ends and the next begins at the same position, the
-    /// strand is between the two there: a begin comes after all else at its position.
+    /// The transaction that is under way after a position. Where one ends and the next begins at
+    /// the same position, the strand is between the two there: a begin comes after all else at its
+    /// position.
     fn transaction(&self, position: u64) -> Option<(u64, u64)> {
         let begun = self
             .transactions
@@ -97,7 +98,8 @@ impl Skeleton {
         }
     }
 
-    /// Takes a lock operation or an ordering event; anything else is let pass. `state` is its strand's, after it.
+    /// Takes a lock operation or an ordering event; anything else is let pass. `state` is its
+    /// strand's, after it.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64, state: LockState) {
         let orders = match event.op {
@@ -197,7 +199,8 @@ impl Skeleton {
         }
     }
 
-    /// Is this a schedule of the trace: does every strand get each lock when it is free, and each event after what it needs?
+    /// Is this a schedule of the trace: does every strand get each lock when it is free, and each
+    /// event after what it needs?
     pub fn allows(&self, schedule: &[Run], locks: &Locks) -> bool {
         let mut at: Vec<u64> = vec![0; self.strands.len()];
         let mut holding: Vec<(StrandId, LockState)> = Vec::new();
@@ -259,7 +262,8 @@ impl Skeleton {
         (end != OPEN).then_some(end)
     }
 
-    /// The last position, up to this one, after which the strand is in no transaction and holds no lock.
+    /// The last position, up to this one, after which the strand is in no transaction and holds no
+    /// lock.
     pub(super) fn last_free(&self, strand: StrandId, mut position: u64) -> u64 {
         let Some(own) = self.strands.get(strand.0 as usize) else {
             return position;
@@ -280,8 +284,8 @@ impl Skeleton {
         }
     }
 
-    /// The first position, from this one on, after which the strand is in no transaction and holds no lock; the last of all if there
-    /// is none.
+    /// The first position, from this one on, after which the strand is in no transaction and holds
+    /// no lock; the last of all if there is none.
     pub(super) fn next_free(&self, strand: StrandId, mut position: u64) -> u64 {
         let Some(own) = self.strands.get(strand.0 as usize) else {
             return position;
@@ -359,7 +363,8 @@ impl Skeleton {
         from < to && self.steps(strand, from, to).next().is_some()
     }
 
-    /// What a strand's events between two positions, the later one included, wait for: `need(event, other, position)` for each.
+    /// What a strand's events between two positions, the later one included, wait for: `need(event,
+    /// other, position)` for each.
     pub(super) fn waits(
         &self,
         strand: StrandId,

@@ -1,9 +1,11 @@
 //! What the mirrors of channels share: a message in its envelope, and the channel's state.
 //!
-//! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send and a receive update and a vain try of either reads. A
-//! message becomes visible while its sender has the channel's clock, and whoever finds nothing makes sure that nothing has come or gone since
-//! it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
-//! sender that has a place in the channel, but not yet put its message there. So a receive updates the channel right after it.
+//! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send and a
+//! receive update and a vain try of either reads. A message becomes visible while its sender has
+//! the channel's clock, and whoever finds nothing makes sure that nothing has come or gone since it
+//! looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
+//! sender that has a place in the channel, but not yet put its message there. So a receive updates
+//! the channel right after it.
 //!
 //! A vain try is a pause, and outside of blocks it is nothing.
 
@@ -25,11 +27,13 @@ pub(crate) struct Envelope<T> {
     pub(crate) payload: T,
 }
 
-/// A message on its way into a channel, and where it is back if the channel refuses it. It stays in its sender's frame: it may be large, and without
-/// optimisation every closure and every result that carries it would be another copy on the stack.
+/// A message on its way into a channel, and where it is back if the channel refuses it. It stays in
+/// its sender's frame: it may be large, and without optimisation every closure and every result
+/// that carries it would be another copy on the stack.
 pub(crate) struct Parcel<T>(Option<Envelope<T>>);
 
-/// The number of a message, 0 if its send was not recorded. Dropped unopened, it says that the message was lost.
+/// The number of a message, 0 if its send was not recorded. Dropped unopened, it says that the
+/// message was lost.
 struct Stamp {
     number: u32,
     receipt: Option<Arc<Receipt>>,
@@ -179,10 +183,11 @@ impl Deref for Channel {
     }
 }
 
-// A message's send is recorded after the update: outside of a block each is a transaction of its own, and whoever found nothing before the update comes before the
-// message's receipt as well.
+// A message's send is recorded after the update: outside of a block each is a transaction of its
+// own, and whoever found nothing before the update comes before the message's receipt as well.
 //
-// The real operations run untracked: they may allocate, and what an allocator does in the middle of an operation has no room in its record.
+// The real operations run untracked: they may allocate, and what an allocator does in the middle of
+// an operation has no room in its record.
 
 impl Channel {
     #[track_caller]
@@ -190,7 +195,8 @@ impl Channel {
         Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
     }
 
-    /// Puts a message into the channel and updates its state, as one; where the channel refuses it, that counts as `refused`. `send` must not wait.
+    /// Puts a message into the channel and updates its state, as one; where the channel refuses it,
+    /// that counts as `refused`. `send` must not wait.
     fn put<T, E>(
         &self,
         pen: Pen,
@@ -233,7 +239,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends a message by `try_send`, which must not wait, or, where that finds no place for it, by `wait`, which may.
+    /// Sends a message by `try_send`, which must not wait, or, where that finds no place for it, by
+    /// `wait`, which may.
     pub(crate) fn send_or_wait<T>(
         &self,
         pen: Pen,
@@ -276,7 +283,8 @@ impl Channel {
         self.order.observe(|| ()).1
     }
 
-    /// Records that a try was in vain at an earlier moment, unless the channel has changed since: whether it has not.
+    /// Records that a try was in vain at an earlier moment, unless the channel has changed since:
+    /// whether it has not.
     pub(crate) fn tried_in_vain(
         &self,
         pen: Pen,
@@ -293,7 +301,8 @@ impl Channel {
         is_same
     }
 
-    /// Takes something out, or finds room, if there is any. What is done to the channel then is recorded by the caller.
+    /// Takes something out, or finds room, if there is any. What is done to the channel then is
+    /// recorded by the caller.
     pub(crate) fn attempt<R, E>(
         &self,
         pen: Option<Pen>,

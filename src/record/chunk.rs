@@ -1,11 +1,15 @@
-//! Chunks: where a strand writes its records and the collector reads them, at the same time, without a lock.
+//! Chunks: where a strand writes its records and the collector reads them, at the same time,
+//! without a lock.
 //!
-//! A strand's records are a list of chunks. One thread writes, one reads. The writer fills a slot, and may amend it, and then publishes it by storing
-//! the new length with `Release`; the reader loads the length with `Acquire` and touches only slots below it, which the writer never touches
-//! again. A full chunk is left behind by storing the pointer to its successor, after which its length is final: a reader that sees the successor
-//! and has read everything up to the length it loads *afterwards* owns the chunk alone.
+//! A strand's records are a list of chunks. One thread writes, one reads. The writer fills a slot,
+//! and may amend it, and then publishes it by storing the new length with `Release`; the reader
+//! loads the length with `Acquire` and touches only slots below it, which the writer never touches
+//! again. A full chunk is left behind by storing the pointer to its successor, after which its
+//! length is final: a reader that sees the successor and has read everything up to the length it
+//! loads *afterwards* owns the chunk alone.
 //!
-//! The end of a block has no slot. It is a bit of the length, which says that the block ended after the last record, and a bit of the next record,
+//! The end of a block has no slot. It is a bit of the length, which says that the block ended after
+//! the last record, and a bit of the next record,
 //! [`ENDED`], for a reader that comes later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -17,19 +21,22 @@ use super::prim::{AtomicPtr, AtomicU32, Ordering};
 
 /// What a strand did, in sixteen bytes.
 ///
-/// Two words, because the fewer writes there are to drain, the sooner the program's next locked instruction comes.
+/// Two words, because the fewer writes there are to drain, the sooner the program's next locked
+/// instruction comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Record {
     /// The ticket; above it the site.
     place: u64,
-    /// Six bits of what, [`ENDED`], [`BEGINS`], and 24 bits of what else there is to say; above them the target.
+    /// Six bits of what, [`ENDED`], [`BEGINS`], and 24 bits of what else there is to say; above
+    /// them the target.
     rest: u64,
 }
 
 /// A block ended right before the record.
 pub(super) const ENDED: u64 = 1 << 6;
-/// A block begins right before the record, after another one has ended. Which one, the last [`What::Block`] says.
+/// A block begins right before the record, after another one has ended. Which one, the last
+/// [`What::Block`] says.
 pub(super) const BEGINS: u64 = 1 << 7;
 
 impl Record {
@@ -47,7 +54,8 @@ impl Record {
         u64::from(site) << 32 | u64::from(ticket)
     }
 
-    /// With 24 bits more: where the second of two operations in one was, as the distance of its code from `site`; or an object's kind.
+    /// With 24 bits more: where the second of two operations in one was, as the distance of its
+    /// code from `site`; or an object's kind.
     #[inline(always)]
     pub(super) fn with(self, more: u32) -> Record {
         Record {
@@ -87,8 +95,8 @@ impl Record {
         }
     }
 
-    /// Whether an acquire's content was touched in this way, or one that says as much: a read after any access, and a write after a write, say
-    /// nothing new.
+    /// Whether an acquire's content was touched in this way, or one that says as much: a read after
+    /// any access, and a write after a write, say nothing new.
     #[inline(always)]
     pub(super) fn is_touched(&self, how: u32) -> bool {
         const { assert!((What::Acquire as u32).is_multiple_of(8)) };
@@ -96,7 +104,8 @@ impl Record {
         self.tail() & (how | WRITE) != 0
     }
 
-    /// The same acquire, with its content touched in the way `how`, so many bytes from its site; nothing if that is too far for a record.
+    /// The same acquire, with its content touched in the way `how`, so many bytes from its site;
+    /// nothing if that is too far for a record.
     #[inline(always)]
     pub(super) fn touched(self, how: u32, bytes: i64) -> Option<Record> {
         debug_assert!(bytes % 8 == 0);
@@ -145,8 +154,9 @@ impl Record {
 
     #[inline(always)]
     pub(crate) fn what(&self) -> What {
-        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there: an acquire is one of six in a row, the way
-        // in which it is touched the index among them, and a section is as far into the next six.
+        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there:
+        // an acquire is one of six in a row, the way in which it is touched the index among them,
+        // and a section is as far into the next six.
         unsafe { std::mem::transmute::<u8, What>((self.tail() & 63) as u8) }
     }
 
@@ -197,7 +207,8 @@ pub(crate) enum What {
     Notify,
     /// The low half of a value is in `target`, the high half in `ticket`.
     Value,
-    /// A watched variable is written, born or dropped next: `ticket` is the place of that among what happens to all watched variables.
+    /// A watched variable is written, born or dropped next: `ticket` is the place of that among
+    /// what happens to all watched variables.
     Watched,
     /// It has been done: what is next among watched variables may follow.
     Written,
@@ -210,7 +221,8 @@ pub(crate) enum What {
     Exit,
     /// The strand is in another family from here on.
     Family,
-    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where it was made, what is more its kind.
+    /// An object is used for the first time. `ticket` is the code of its type's name, `site` where
+    /// it was made, what is more its kind.
     Define,
     /// `site` is the number of a name.
     Name,
@@ -219,12 +231,13 @@ pub(crate) enum What {
     /// A `try_lock` found the lock taken. Not an access, so it draws no ticket.
     Busy,
 
-    /// A guard touches what it guards: the lock's own records keep this in its place, so it draws no ticket.
+    /// A guard touches what it guards: the lock's own records keep this in its place, so it draws
+    /// no ticket.
     GuardRead,
     GuardWrite,
 
-    // Everything from here on draws a ticket.
-    // These stand in the order of `ACQUIRES` and `SECTIONS`, from where the bits of an index are free.
+    // Everything from here on draws a ticket. These stand in the order of `ACQUIRES` and
+    // `SECTIONS`, from where the bits of an index are free.
     Acquire = 24,
     AcquireRead,
     AcquireWrite,
@@ -260,7 +273,8 @@ pub(crate) enum What {
     UpdateInit,
     /// What would have been initialised is.
     Found,
-    /// A read-modify-write that left the value as it was; what is more is the [`Update`] it would have been.
+    /// A read-modify-write that left the value as it was; what is more is the [`Update`] it would
+    /// have been.
     Vain,
     Signal,
     Await,
@@ -341,7 +355,8 @@ impl What {
         What::Born,
     ];
 
-    /// Whether it is one of several holders': it has no order among theirs, and its ticket counts the other records of the lock before it.
+    /// Whether it is one of several holders': it has no order among theirs, and its ticket counts
+    /// the other records of the lock before it.
     pub(crate) const fn is_shared(self) -> bool {
         !GUARDS_MOVE
             && matches!(
@@ -371,8 +386,9 @@ impl What {
     }
 }
 
-/// Whether guards may be given back by other strands than those that took them. The order of a strand's own records does not keep such a
-/// release behind its acquire, so every one has its own ticket.
+/// Whether guards may be given back by other strands than those that took them. The order of a
+/// strand's own records does not keep such a release behind its acquire, so every one has its own
+/// ticket.
 pub(super) const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
 
 /// Records in a chunk.
@@ -381,9 +397,9 @@ pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
 pub(crate) const SLOTS: u32 = 2;
 
-/// The most records that one operation writes: an object's definition, the block, and its own, of which the
-/// most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a send, an update, a split, a loss).
-/// Each may come with its stack.
+/// The most records that one operation writes: an object's definition, the block, and its own, of
+/// which the most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a
+/// send, an update, a split, a loss). Each may come with its stack.
 pub(crate) const RESERVE: u32 = 16;
 
 /// The length at which there is no room for another record.
@@ -416,13 +432,15 @@ pub(crate) struct Published {
     pub(crate) ended: bool,
 }
 
-// SAFETY: a slot is written by the one writer before it is published and read by the one reader after; see the module.
+// SAFETY: a slot is written by the one writer before it is published and read by the one reader
+// after; see the module.
 unsafe impl Send for Chunk {}
 // SAFETY: as above.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// A new, empty chunk; from the system's allocator, because the program's own may be using a tracked lock right now.
+    /// A new, empty chunk; from the system's allocator, because the program's own may be using a
+    /// tracked lock right now.
     #[cfg(not(loom))]
     pub(crate) fn allocate() -> Option<NonNull<Chunk>> {
         // SAFETY: the layout is not of size zero.
@@ -483,7 +501,8 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// The caller is the chunk's one writer, and `len` is a multiple of [`STEP`], less than that of [`SLOTS`] and not published.
+    /// The caller is the chunk's one writer, and `len` is a multiple of [`STEP`], less than that of
+    /// [`SLOTS`] and not published.
     #[inline(always)]
     pub(super) unsafe fn write(&self, len: u32, record: Record) {
         // SAFETY: not yet published, so the reader does not look at it.
@@ -513,12 +532,13 @@ impl Chunk {
         self.published.store(len | END, Ordering::Release);
     }
 
-    /// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait for it would hold up the next locked
-    /// instruction.
+    /// Fetches the cache line of a slot that will be written soon. The collector has it, and to
+    /// wait for it would hold up the next locked instruction.
     #[inline(always)]
     pub(super) fn fetch_ahead(&self, len: u32) {
         #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-        // SAFETY: reads and writes nothing that the program could see; processors without the instruction pass over it.
+        // SAFETY: reads and writes nothing that the program could see; processors without the
+        // instruction pass over it.
         unsafe {
             let slot = self.slots.as_ptr().wrapping_byte_add(len as usize + 256);
             std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
@@ -542,7 +562,8 @@ impl Chunk {
         }
     }
 
-    /// The chunk that the writer went on with. Once there is one, [`published`](Self::published) is final.
+    /// The chunk that the writer went on with. Once there is one, [`published`](Self::published) is
+    /// final.
     pub(crate) fn next(&self) -> Option<NonNull<Chunk>> {
         NonNull::new(self.next.load(Ordering::Acquire))
     }
@@ -554,7 +575,8 @@ impl Chunk {
     /// [`published`](Self::published) has returned as many, or more, to this, the one reader, who has not given the chunk back.
     #[cfg(not(loom))]
     pub(crate) unsafe fn records(&self, records: u32) -> &[Record] {
-        // SAFETY: published, so initialised, and not written any more; cells and `MaybeUninit` have the layout of what is in them.
+        // SAFETY: published, so initialised, and not written any more; cells and `MaybeUninit` have
+        // the layout of what is in them.
         unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), records as usize) }
     }
 
@@ -562,7 +584,8 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// `index` is less than what [`published`](Self::published) has returned to this, the one reader.
+    /// `index` is less than what [`published`](Self::published) has returned to this, the one
+    /// reader.
     #[cfg(loom)]
     pub(crate) unsafe fn read(&self, index: u32) -> Record {
         // SAFETY: published, so initialised, and not written any more.

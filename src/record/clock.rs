@@ -1,9 +1,11 @@
-//! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as one.
+//! The clock of a tracked atomic: its tickets, and the lock under which value and ticket change as
+//! one.
 //!
-//! One word: the ticket in the low half, above it a bit that says that properties know the atomic, then the version, which counts the
-//! changes of the value, and a bit that says that somebody is between drawing the ticket and storing the value. A read that must be recorded
-//! draws a ticket under the last bit; a read that need not (the strand has read this version in this transaction) is a seqlock read and
-//! writes nothing.
+//! One word: the ticket in the low half, above it a bit that says that properties know the atomic,
+//! then the version, which counts the changes of the value, and a bit that says that somebody is
+//! between drawing the ticket and storing the value. A read that must be recorded draws a ticket
+//! under the last bit; a read that need not (the strand has read this version in this transaction)
+//! is a seqlock read and writes nothing.
 
 use super::prim::{AtomicU64, Backoff, Ordering, fence};
 
@@ -31,7 +33,8 @@ impl Moment {
         (self.0 >> 33) as u32
     }
 
-    /// The moment after another recorded access: a new ticket, and a new version if the value may have changed.
+    /// The moment after another recorded access: a new ticket, and a new version if the value may
+    /// have changed.
     fn next(self, changed: bool) -> Moment {
         let ticket = self.ticket().wrapping_add(1);
         // The version and the bit below it, which stays as it is.
@@ -56,10 +59,11 @@ impl Clock {
         self.0.load(Ordering::Relaxed) & WATCHED != 0
     }
 
-    /// Waits until nobody is changing the value and keeps everybody else from it. Nothing where that takes so long that whoever is at it must have been
-    /// stopped: there will be no turn.
+    /// Waits until nobody is changing the value and keeps everybody else from it. Nothing where
+    /// that takes so long that whoever is at it must have been stopped: there will be no turn.
     ///
-    /// The caller's strand is busy, so that nobody waits for a turn of the thread that he has interrupted.
+    /// The caller's strand is busy, so that nobody waits for a turn of the thread that he has
+    /// interrupted.
     #[inline]
     pub(crate) fn enter(&self) -> Option<Turn<'_>> {
         let now = self.0.load(Ordering::Relaxed);
@@ -97,8 +101,8 @@ impl Clock {
         }
     }
 
-    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that was; at any moment where somebody seems to have been stopped
-    /// while changing it.
+    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that
+    /// was; at any moment where somebody seems to have been stopped while changing it.
     #[inline]
     pub(crate) fn observe<T>(&self, read: impl Fn() -> T) -> (T, Moment) {
         let mut backoff = Backoff::default();
@@ -120,7 +124,8 @@ impl Clock {
     }
 }
 
-/// The time in which the value is ours alone. Ends without a ticket drawn unless [`draw`](Self::draw) was called.
+/// The time in which the value is ours alone. Ends without a ticket drawn unless
+/// [`draw`](Self::draw) was called.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     clock: &'a Clock,
@@ -140,7 +145,8 @@ impl Turn<'_> {
         self.then.0 & WATCHED != 0
     }
 
-    /// From the next turn on every change is to be recorded with its value. Comes after [`draw`](Self::draw).
+    /// From the next turn on every change is to be recorded with its value. Comes after
+    /// [`draw`](Self::draw).
     pub(crate) fn watch(&mut self) {
         self.now.0 |= WATCHED;
     }

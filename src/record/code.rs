@@ -1,8 +1,9 @@
 //! Addresses of statics as 32-bit codes.
 //!
-//! A record has four bytes for a source location, a block or a type's name. All of these are statics or functions of the program, and
-//! a program's image is smaller than 4 GiB, so the distance from a static of our own says it all. What lies farther away (another shared
-//! object) gets a number in a table instead.
+//! A record has four bytes for a source location, a block or a type's name. All of these are
+//! statics or functions of the program, and a program's image is smaller than 4 GiB, so the
+//! distance from a static of our own says it all. What lies farther away (another shared object)
+//! gets a number in a table instead.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,12 +12,14 @@ use crate::mark::Block;
 
 static BASE: u64 = 0;
 
-/// The addresses that are too far from [`BASE`], 0 where there is none yet; a code with [`FAR`] set is an index. A hash table that is never full in
-/// practice, so that there is neither a lock nor an allocation: the program's allocator may be asking.
+/// The addresses that are too far from [`BASE`], 0 where there is none yet; a code with [`FAR`] set
+/// is an index. A hash table that is never full in practice, so that there is neither a lock nor an
+/// allocation: the program's allocator may be asking.
 static FAR_AWAY: [AtomicUsize; 1 << 16] = [const { AtomicUsize::new(0) }; 1 << 16];
 const FAR: u32 = 1 << 31;
 
-/// Turns the address of a static that is aligned to eight bytes into a code; 0 is no address's code.
+/// Turns the address of a static that is aligned to eight bytes into a code; 0 is no address's
+/// code.
 #[inline]
 fn encode_aligned(address: usize) -> u32 {
     let offset = address
@@ -68,7 +71,8 @@ pub(crate) fn site(location: &'static Location<'static>) -> u32 {
     encode_aligned(location as *const Location<'static> as usize)
 }
 
-/// Eight times the distance of a location's code from another one's, or something far from 0 where one of them has a number in the table.
+/// Eight times the distance of a location's code from another one's, or something far from 0 where
+/// one of them has a number in the table.
 #[inline(always)]
 pub(crate) fn bytes_between(from: u32, to: &'static Location<'static>) -> i64 {
     let offset = (to as *const Location<'static> as usize)
@@ -79,7 +83,8 @@ pub(crate) fn bytes_between(from: u32, to: &'static Location<'static>) -> i64 {
 
 /// The location behind a code; nothing for 0.
 pub(crate) fn location(code: u32) -> Option<&'static Location<'static>> {
-    // SAFETY: nonzero site codes are made by `site` alone, from a `&'static Location`, and both codings are injective.
+    // SAFETY: nonzero site codes are made by `site` alone, from a `&'static Location`, and both
+    // codings are injective.
     (code != 0).then(|| unsafe { &*(decode_aligned(code) as *const Location<'static>) })
 }
 
@@ -91,7 +96,8 @@ pub(crate) fn block(block: &'static Block) -> u32 {
 
 /// The block behind a code made by [`block`].
 pub(crate) fn block_of(code: u32) -> &'static Block {
-    // SAFETY: block codes are made by `block` alone, from a `&'static Block`, and both codings are injective.
+    // SAFETY: block codes are made by `block` alone, from a `&'static Block`, and both codings are
+    // injective.
     unsafe { &*(decode_aligned(code) as *const Block) }
 }
 
@@ -120,7 +126,8 @@ pub(crate) fn type_name_of(code: u32) -> &'static str {
             .wrapping_add(code as usize)
             .wrapping_sub(1 << 30)
     };
-    // SAFETY: type name codes are made by `type_name` alone, from a `TypeName`, and both codings are injective.
+    // SAFETY: type name codes are made by `type_name` alone, from a `TypeName`, and both codings
+    // are injective.
     let name = unsafe { std::mem::transmute::<usize, TypeName>(address) };
     name()
 }

@@ -39,7 +39,8 @@ impl Done {
         }
     }
 
-    /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and finds that it was done.
+    /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and
+    /// finds that it was done.
     #[inline]
     pub(crate) fn once(&self, site: &'static Location<'static>, enter: impl FnOnce(&dyn Fn())) {
         if !self.peek() {

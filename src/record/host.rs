@@ -1,5 +1,5 @@
-//! What the recorder needs of whoever takes the records: a small interface, which `collect` installs when the process starts. The recorder
-//! does not know the collector.
+//! What the recorder needs of whoever takes the records: a small interface, which `collect`
+//! installs when the process starts. The recorder does not know the collector.
 
 use std::sync::OnceLock;
 

@@ -1,12 +1,16 @@
 //! Recording: what a strand does, written into its own buffer.
 //!
-//! A mirror asks for the strand's [`Pen`] *before* it performs an operation: the pen comes with room for the operation's records, so that a ticket,
-//! once drawn, is always published without waiting. Then it performs the operation, and records it where the object is owned: after an
-//! acquisition, before a release, inside a read-modify-write. No allocation, no lock of ours, no hashing and no formatting is on that way.
+//! A mirror asks for the strand's [`Pen`] *before* it performs an operation: the pen comes with
+//! room for the operation's records, so that a ticket, once drawn, is always published without
+//! waiting. Then it performs the operation, and records it where the object is owned: after an
+//! acquisition, before a release, inside a read-modify-write. No allocation, no lock of ours, no
+//! hashing and no formatting is on that way.
 //!
-//! Tickets and records make one exact order without a global clock. Order all records by the instant at which they drew their ticket: program
-//! order and every object's order increase with it, so their union is acyclic, and every linear extension of it keeps the order of
-//! every conflicting pair. Accesses through a guard draw no ticket, because the lock's own records enclose them.
+//! Tickets and records make one exact order without a global clock. Order all records by the
+//! instant at which they drew their ticket: program order and every object's order increase with
+//! it, so their union is acyclic, and every linear extension of it keeps the order of every
+//! conflicting pair. Accesses through a guard draw no ticket, because the lock's own records
+//! enclose them.
 
 pub(crate) mod channel;
 mod chunk;
@@ -91,8 +95,8 @@ impl Strand {
     }
 }
 
-/// The current strand's pen, with room for one operation; nothing where this thread is not tracked. Does not panic: an operation may be an
-/// allocator's, a destructor's or a C function's.
+/// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
+/// Does not panic: an operation may be an allocator's, a destructor's or a C function's.
 #[inline(always)]
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();
@@ -225,7 +229,8 @@ pub(crate) fn current_name() -> Option<&'static str> {
     strand.name.get().map(|name| &**name)
 }
 
-/// Whether the current thread is the first strand of its family: the one that delivers the family's violations.
+/// Whether the current thread is the first strand of its family: the one that delivers the family's
+/// violations.
 pub(crate) fn is_first_of_family() -> bool {
     pen_if_registered().is_some_and(|pen| !pen.0.forked)
 }
@@ -266,7 +271,8 @@ pub(crate) struct Cursor {
     pub(crate) in_block: bool,
 }
 
-/// A strand that was forked and has not started yet. Dropped unstarted, it has done nothing and exits.
+/// A strand that was forked and has not started yet. Dropped unstarted, it has done nothing and
+/// exits.
 pub(crate) struct Child(NonNull<Strand>);
 
 // SAFETY: until it starts, a strand belongs to whoever has the `Child`.
@@ -283,7 +289,8 @@ impl Child {
         let strand = self.0;
         std::mem::forget(self);
         CURRENT.set(&UNTRACKED.0);
-        // The first destructor to be registered is the last to run, so the program's own are still recorded.
+        // The first destructor to be registered is the last to run, so the program's own are still
+        // recorded.
         if ON_EXIT.try_with(|_| ()).is_ok() {
             // SAFETY: lives until `exit` has replaced the reference.
             CURRENT.set(unsafe { strand.as_ref() });
@@ -315,10 +322,12 @@ impl Pen {
         self.0.state.get().in_block()
     }
 
-    // `extern "C"`, here and wherever it stands on the recording path, says that a function does not unwind: otherwise every guard would have to be in
-    // memory, for the case that it does. None of them panics, and what they call that might is guarded.
+    // `extern "C"`, here and wherever it stands on the recording path, says that a function does
+    // not unwind: otherwise every guard would have to be in memory, for the case that it does. None
+    // of them panics, and what they call that might is guarded.
 
-    /// Publishes what is held back, and writes the block and the stack where these are due before a record.
+    /// Publishes what is held back, and writes the block and the stack where these are due before a
+    /// record.
     #[inline(never)]
     extern "C" fn prepare(self, what: What) {
         self.flush_held_amid();
@@ -352,7 +361,8 @@ impl Pen {
         self.0.write(record);
     }
 
-    /// Writes the strand's last record. It stays busy for good: once that is published, it may be gone.
+    /// Writes the strand's last record. It stays busy for good: once that is published, it may be
+    /// gone.
     fn exit(self) {
         std::mem::forget(self.0.busy());
         self.push_amid(What::Exit, 0, 0, 0);
@@ -502,7 +512,8 @@ impl Pen {
 
     // Everything else that draws a ticket.
 
-    /// An access or signal of an object whose tickets anybody may draw at any time: the moment of drawing is the moment of the event.
+    /// An access or signal of an object whose tickets anybody may draw at any time: the moment of
+    /// drawing is the moment of the event.
     #[inline]
     pub(crate) fn event(self, what: What, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
@@ -516,14 +527,15 @@ impl Pen {
         self.push(What::ReadShared, id, ticket, code::site(site));
     }
 
-    /// What a lock guards is about to be written through a guard that may have come from another strand.
+    /// What a lock guards is about to be written through a guard that may have come from another
+    /// strand.
     fn write_moved(self, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
         self.push(What::Write, id, object.order.draw(), code::site(site));
     }
 
-    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone, and says what it did. It must not
-    /// record anything itself.
+    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone,
+    /// and says what it did. It must not record anything itself.
     #[inline]
     pub(crate) fn atomic<R>(
         self,
@@ -548,7 +560,8 @@ impl Pen {
         self.take_turn(object, site, None::<fn() -> i128>, operate)
     }
 
-    /// Like [`attempt`](Self::attempt), for what a property may know: a change is then recorded with the `value` that it has left behind.
+    /// Like [`attempt`](Self::attempt), for what a property may know: a change is then recorded
+    /// with the `value` that it has left behind.
     ///
     /// # Panics
     ///
@@ -591,7 +604,8 @@ impl Pen {
         result
     }
 
-    /// Waits for a turn, while the strand is busy. Nothing where there will be none: then checking has ended.
+    /// Waits for a turn, while the strand is busy. Nothing where there will be none: then checking
+    /// has ended.
     #[inline(always)]
     fn enter(self, object: &Object<Clock>) -> Option<Turn<'_>> {
         let turn = object.order.enter();
@@ -621,7 +635,8 @@ impl Pen {
         }
     }
 
-    /// The program touches an atomic: where that is wanted, it counts as if for the first time in its block.
+    /// The program touches an atomic: where that is wanted, it counts as if for the first time in
+    /// its block.
     #[inline(always)]
     pub(crate) fn see_anew(self) {
         if self.0.thorough.get() && self.in_block() {
@@ -676,7 +691,8 @@ impl Pen {
         self.push_record(record.with(kind as u32));
     }
 
-    /// Records that something was read at an earlier moment, unless it has changed since: whether it has not.
+    /// Records that something was read at an earlier moment, unless it has changed since: whether
+    /// it has not.
     fn read_at(
         self,
         object: &Object<Clock>,
@@ -728,7 +744,8 @@ impl Pen {
         self.atomic(object, site, || (read(), what))
     }
 
-    /// Runs an operation on a watched variable and records it, a change with the value that it left behind.
+    /// Runs an operation on a watched variable and records it, a change with the value that it left
+    /// behind.
     pub(crate) fn watched<R>(
         self,
         object: &Object<Clock>,
@@ -765,7 +782,8 @@ impl Pen {
         value
     }
 
-    /// Records what has left this value behind in a turn. Unlike those of other atomics, no change is left out: each value counts.
+    /// Records what has left this value behind in a turn. Unlike those of other atomics, no change
+    /// is left out: each value counts.
     fn settle_watched(self, id: Identity, mut turn: Turn<'_>, what: What, site: u32, value: i128) {
         let (ticket, moment) = turn.draw(true);
         turn.watch();
@@ -798,7 +816,8 @@ impl Pen {
         }
     }
 
-    /// The outermost block is entered, while a lock is held back, by a strand that has no name yet, or whose family may have reports.
+    /// The outermost block is entered, while a lock is held back, by a strand that has no name yet,
+    /// or whose family may have reports.
     ///
     /// # Panics
     ///
@@ -945,7 +964,8 @@ impl Pen {
         self.0.ids.put_back(message);
     }
 
-    /// A message was sent. It may have been received already: what counts as its sending is the last record before this one.
+    /// A message was sent. It may have been received already: what counts as its sending is the
+    /// last record before this one.
     pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
         self.push(What::Send, message, 0, code::site(site));
     }
@@ -1018,7 +1038,8 @@ pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// What somebody waits for does not come. Checking ends, without a verdict, and the program goes on.
+/// What somebody waits for does not come. Checking ends, without a verdict, and the program goes
+/// on.
 #[cold]
 #[inline(never)]
 pub(crate) fn give_up(what: &'static str) {
@@ -1029,8 +1050,8 @@ pub(crate) fn give_up(what: &'static str) {
 
 static THOROUGH: AtomicBool = AtomicBool::new(false);
 
-/// Whether accesses of atomics in blocks are all recorded. A second read of a value that nobody has changed says nothing of this run, but much
-/// of the runs in which somebody does.
+/// Whether accesses of atomics in blocks are all recorded. A second read of a value that nobody has
+/// changed says nothing of this run, but much of the runs in which somebody does.
 pub(crate) fn be_thorough(thorough: bool) {
     THOROUGH.store(thorough, Ordering::Relaxed);
 }
@@ -1039,8 +1060,8 @@ fn is_thorough() -> bool {
     THOROUGH.load(Ordering::Relaxed)
 }
 
-/// A ticket among all changes of watched variables together. Nothing else orders those of different variables by different strands, and a property is
-/// about the order in which they really happened.
+/// A ticket among all changes of watched variables together. Nothing else orders those of different
+/// variables by different strands, and a property is about the order in which they really happened.
 fn draw_watched() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -1056,7 +1077,8 @@ pub(crate) enum Effect {
     Nothing,
 }
 
-/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between, redundant. What may be part of a retry never is.
+/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between,
+/// redundant. What may be part of a retry never is.
 fn covers(earlier: What, later: What) -> bool {
     use What::{CompareExchange, CompareExchangeFailed, ReadWrite, Write};
     !matches!(later, CompareExchange | CompareExchangeFailed)
@@ -1072,7 +1094,8 @@ pub(crate) fn begin(block: &'static Block) {
     }
 }
 
-/// A block is left: whether there was nothing to do, or it was one that recorded something and ended as most do. If not, nothing was done.
+/// A block is left: whether there was nothing to do, or it was one that recorded something and
+/// ended as most do. If not, nothing was done.
 #[inline(always)]
 pub(crate) fn ends_plainly() -> bool {
     let strand = strand();
@@ -1084,7 +1107,8 @@ pub(crate) fn end() -> Option<&'static Block> {
     pen().and_then(Pen::end)
 }
 
-/// The thread's name is asked for where the program runs its own code: asking allocates, and a tracked operation may come from the allocator.
+/// The thread's name is asked for where the program runs its own code: asking allocates, and a
+/// tracked operation may come from the allocator.
 #[cold]
 fn name_current(pen: Pen) {
     untracked(|| {

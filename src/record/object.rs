@@ -34,8 +34,8 @@ impl Tickets {
         alone.wrapping_add(self.among.load(Ordering::Relaxed))
     }
 
-    /// Draws the ticket of one of several holders. Their records have no order among them, but one with those before and after: how many were
-    /// drawn alone before.
+    /// Draws the ticket of one of several holders. Their records have no order among them, but one
+    /// with those before and after: how many were drawn alone before.
     #[inline]
     pub(super) fn draw_shared(&self) -> u32 {
         if GUARDS_MOVE {
@@ -58,7 +58,8 @@ pub(crate) trait Number {
 
     fn number(&self) -> u32;
 
-    /// Gives the object its number, and what tells it from the number's other owners; fails with the number that it has.
+    /// Gives the object its number, and what tells it from the number's other owners; fails with
+    /// the number that it has.
     fn claim(&self, number: u32, generation: u32) -> Result<(), u32>;
 }
 
@@ -76,12 +77,14 @@ impl Number for AtomicU32 {
     }
 }
 
-/// A number and its generation, for objects that strands remember: a number that came back may be another object's, which may even be at
-/// the same version of its value. The generation is in the upper half.
+/// A number and its generation, for objects that strands remember: a number that came back may be
+/// another object's, which may even be at the same version of its value. The generation is in the
+/// upper half.
 #[derive(Debug)]
 pub(crate) struct Generational(AtomicU64);
 
-/// An object among all that there ever were. (A number would have to be recycled 2^32 times within one transaction to be mistaken.)
+/// An object among all that there ever were. (A number would have to be recycled 2^32 times within
+/// one transaction to be mistaken.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity(u64);
 
@@ -165,10 +168,11 @@ impl Order for Clock {
     }
 }
 
-/// The identity of a tracked thing. The number is drawn at the first use, so that statics can be made at compile time.
+/// The identity of a tracked thing. The number is drawn at the first use, so that statics can be
+/// made at compile time.
 ///
-/// Memory that is all zero is a valid object, which has neither a type's name nor a place where it was made: std promises as much of its atomics, and programs
-/// rely on it.
+/// Memory that is all zero is a valid object, which has neither a type's name nor a place where it
+/// was made: std promises as much of its atomics, and programs rely on it.
 #[derive(Debug)]
 pub(crate) struct Object<O: Order = Tickets> {
     /// 0 until the first use.
@@ -250,7 +254,8 @@ impl Object<Clock> {
         }
     }
 
-    /// Draws a ticket that is never published, as a strand does that is stopped in the middle of an operation.
+    /// Draws a ticket that is never published, as a strand does that is stopped in the middle of an
+    /// operation.
     #[cfg(test)]
     pub(crate) fn lose_ticket(&self) {
         let turn = self.order.enter();

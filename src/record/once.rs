@@ -140,8 +140,9 @@ impl<T> OnceCore<T> {
 
 const OPEN: &str = "the gate opens when the value is there";
 
-/// Passes a gate behind which one strand initialises something while others wait. `pass` says whether it was this one that did. Where it was not, the strand
-/// has waited, which splits its block.
+/// Passes a gate behind which one strand initialises something while others wait. `pass` says
+/// whether it was this one that did. Where it was not, the strand has waited, which splits its
+/// block.
 pub(crate) fn initialise<R>(
     site: &'static Location<'static>,
     pass: impl FnOnce(&Cell<bool>) -> R,
@@ -160,8 +161,8 @@ pub(crate) fn initialise<R>(
     (result, has_run.get())
 }
 
-/// Puts the value of a cell into its place: from here on everybody sees it, and the record says so. In a callback of somebody else's, so this must
-/// not panic. `set` says whether the place was free.
+/// Puts the value of a cell into its place: from here on everybody sees it, and the record says so.
+/// In a callback of somebody else's, so this must not panic. `set` says whether the place was free.
 pub(crate) fn publish(
     object: &Object<Clock>,
     site: &'static Location<'static>,

@@ -1,4 +1,5 @@
-//! Where a thread came from that the mirror did not spawn: from a test harness, or from anywhere else.
+//! Where a thread came from that the mirror did not spawn: from a test harness, or from anywhere
+//! else.
 
 use once_cell::sync::Lazy;
 use parking_lot::Mutex;
@@ -23,7 +24,8 @@ impl Origin {
 
     pub(crate) const UNKNOWN: Origin = Origin([0; Self::FRAMES]);
 
-    /// That of the current thread. Allocates nothing and takes no lock of ours: a thread's first record may come from the allocator.
+    /// That of the current thread. Allocates nothing and takes no lock of ours: a thread's first
+    /// record may come from the allocator.
     pub(super) fn capture() -> Origin {
         let (mut frames, mut count) = ([0; Self::FRAMES], 0);
         let keep = |frame: &backtrace::Frame| {
@@ -31,7 +33,8 @@ impl Origin {
             count += 1;
             true
         };
-        // SAFETY: what it is not synchronized with is the resolution of symbols on Windows, where the other one is used.
+        // SAFETY: what it is not synchronized with is the resolution of symbols on Windows, where
+        // the other one is used.
         #[cfg(not(windows))]
         unsafe {
             backtrace::trace_unsynchronized(keep);

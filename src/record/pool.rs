@@ -1,9 +1,12 @@
-//! What strands take and the collector gives back: chunks, object numbers, strand numbers; and the list of new strands.
+//! What strands take and the collector gives back: chunks, object numbers, strand numbers; and the
+//! list of new strands.
 //!
-//! Nothing here allocates from the program's allocator or waits for a lock: a tracked operation may come from inside that allocator, and may
-//! hold any lock of the program. Where a pool's lock is taken, the strand does without.
+//! Nothing here allocates from the program's allocator or waits for a lock: a tracked operation may
+//! come from inside that allocator, and may hold any lock of the program. Where a pool's lock is
+//! taken, the strand does without.
 //!
-//! A strand that has filled its chunk needs another one. So that the program is slowed down to what the collector can take, there are at most
+//! A strand that has filled its chunk needs another one. So that the program is slowed down to what
+//! the collector can take, there are at most
 //! [`SPARE`] chunks beside the ones that strands write, but nobody waits for good:
 //!
 //! | chunks | the merge | the strand |
@@ -25,7 +28,8 @@ use parking_lot::Mutex;
 use super::chunk::Chunk;
 use super::strand::Strand;
 
-/// The most chunks there are, beside the one that every live strand writes: 128 chunks of 32 KiB are 4 MiB.
+/// The most chunks there are, beside the one that every live strand writes: 128 chunks of 32 KiB
+/// are 4 MiB.
 const SPARE: usize = 128;
 
 /// Set once and for all when checking ends: by the setting, or after a failure of ours.
@@ -70,7 +74,8 @@ fn cap() -> usize {
     SPARE + WRITERS.load(Ordering::Relaxed)
 }
 
-/// How many records the merge has taken, and whether it cannot go on. The collector alone writes them.
+/// How many records the merge has taken, and whether it cannot go on. The collector alone writes
+/// them.
 static MERGED: AtomicU64 = AtomicU64::new(0);
 static IS_STALLED: AtomicBool = AtomicBool::new(false);
 
@@ -100,7 +105,8 @@ fn allocate() -> Option<NonNull<Chunk>> {
     Some(chunk)
 }
 
-/// A chunk for a strand that has none: never waits, so that a new strand costs no more than its memory.
+/// A chunk for a strand that has none: never waits, so that a new strand costs no more than its
+/// memory.
 pub(super) fn first_chunk() -> Option<NonNull<Chunk>> {
     let chunk = chunk_at_once()?;
     WRITERS.fetch_add(1, Ordering::Relaxed);
@@ -112,8 +118,8 @@ pub(super) fn chunk_at_once() -> Option<NonNull<Chunk>> {
     reuse().or_else(allocate)
 }
 
-/// A chunk for a strand that has filled its own. Waits while all are in use, which slows the program down to what the collector can
-/// take; nothing once recording has ended.
+/// A chunk for a strand that has filled its own. Waits while all are in use, which slows the
+/// program down to what the collector can take; nothing once recording has ended.
 pub(super) fn chunk() -> Option<NonNull<Chunk>> {
     let mut merged = MERGED.load(Ordering::Relaxed);
     let mut since = None;
@@ -144,8 +150,9 @@ pub(super) fn chunk() -> Option<NonNull<Chunk>> {
     None
 }
 
-/// For how long a strand waits though the merge does nothing: the longer the more chunks there are beyond the cap, so that memory grows with the root of
-/// the time that the collector takes for something else.
+/// For how long a strand waits though the merge does nothing: the longer the more chunks there are
+/// beyond the cap, so that memory grows with the root of the time that the collector takes for
+/// something else.
 fn patience(beyond: usize) -> Duration {
     Duration::from_millis(2 + beyond as u64 / 4).min(Duration::from_millis(250))
 }
@@ -234,7 +241,8 @@ impl Ids {
         self.pop().unwrap_or_else(|| self.restock())
     }
 
-    /// Tells the owner of a number that was just drawn from the owners before: every stock has another one, and a number that came back is drawn from another stock.
+    /// Tells the owner of a number that was just drawn from the owners before: every stock has
+    /// another one, and a number that came back is drawn from another stock.
     pub(super) fn generation(&self) -> u32 {
         self.generation.get()
     }
@@ -265,7 +273,8 @@ impl Ids {
     }
 }
 
-/// The number of a new strand. Only a fork says that a number has a new owner: what nobody forked has one that nobody had before.
+/// The number of a new strand. Only a fork says that a number has a new owner: what nobody forked
+/// has one that nobody had before.
 pub(super) fn strand(forked: bool) -> u32 {
     if !forked {
         return STRANDS.next.fetch_add(1, Ordering::Relaxed);
@@ -285,7 +294,8 @@ pub(crate) fn give_back_strand(id: u32) {
     STRANDS.give_back([id]);
 }
 
-/// Strands that the collector has not met yet: a list that anybody pushes to and the collector takes whole.
+/// Strands that the collector has not met yet: a list that anybody pushes to and the collector
+/// takes whole.
 static NEW: AtomicPtr<Strand> = AtomicPtr::new(ptr::null_mut());
 
 /// Tells the collector of a strand.

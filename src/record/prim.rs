@@ -7,7 +7,8 @@ pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, fence};
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// Waits for a thread that is between a few instructions: spins, then gives the processor away, because that thread may not be running.
+/// Waits for a thread that is between a few instructions: spins, then gives the processor away,
+/// because that thread may not be running.
 #[cfg(not(loom))]
 #[derive(Default)]
 pub(crate) struct Backoff {
@@ -17,7 +18,8 @@ pub(crate) struct Backoff {
 
 #[cfg(not(loom))]
 impl Backoff {
-    /// After this long the thread must have been stopped: no load of the machine takes that much time from it.
+    /// After this long the thread must have been stopped: no load of the machine takes that much
+    /// time from it.
     const LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
 
     /// Another thread must make progress first. Whether there is hope that it does.

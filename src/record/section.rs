@@ -1,7 +1,9 @@
-//! What a guard carries: that its lock was taken, by whom, and what of its content was touched; and what a raw lock carries, which has no guard.
+//! What a guard carries: that its lock was taken, by whom, and what of its content was touched; and
+//! what a raw lock carries, which has no guard.
 //!
-//! A guard records its release if and only if its acquire was recorded. It stands before the real guard in its struct, so that it is dropped,
-//! and the release recorded, while the lock is still held.
+//! A guard records its release if and only if its acquire was recorded. It stands before the real
+//! guard in its struct, so that it is dropped, and the release recorded, while the lock is still
+//! held.
 
 use std::panic::Location;
 #[cfg(feature = "parking_lot")]
@@ -17,12 +19,14 @@ use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
-/// The strand that took a lock and what it has touched since. Accesses of the strand itself need no ticket, because the lock's records enclose them.
-/// A guard that is shared with other strands is theirs for reading alone, and their reads draw tickets: nobody can release the lock
-/// meanwhile, so nobody draws them without `fetch_add`.
+/// The strand that took a lock and what it has touched since. Accesses of the strand itself need no
+/// ticket, because the lock's records enclose them. A guard that is shared with other strands is
+/// theirs for reading alone, and their reads draw tickets: nobody can release the lock meanwhile,
+/// so nobody draws them without `fetch_add`.
 #[derive(Debug)]
 pub(crate) struct Holder {
-    /// The address of the strand; 0 if the acquire was not recorded, so nothing else is; [`MOVING`] if there may be others.
+    /// The address of the strand; 0 if the acquire was not recorded, so nothing else is; [`MOVING`]
+    /// if there may be others.
     strand: usize,
     /// The epoch in which the content was last touched, and how. Different strands never share one.
     touched: AtomicU64,
@@ -39,7 +43,8 @@ const UNTRACKED: u64 = NOBODYS_EPOCH | WRITE as u64;
 const EPOCH: u64 = !3;
 
 impl Holder {
-    /// For a guard that may be sent to another strand. The lock's records do not enclose the accesses of a strand that recorded only one of the two.
+    /// For a guard that may be sent to another strand. The lock's records do not enclose the
+    /// accesses of a strand that recorded only one of the two.
     #[cfg(feature = "parking_lot")]
     #[inline]
     pub(crate) fn sendable(pen: Option<Pen>) -> Self {
@@ -104,7 +109,8 @@ impl Holder {
 
 // These take what they need by value: a guard whose address nobody has can be kept in registers.
 
-/// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and how.
+/// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and
+/// how.
 #[inline(never)]
 extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     if touches_below(holder, READ, object, site) {
@@ -138,7 +144,8 @@ extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Locatio
     pen.epoch() | u64::from(WRITE)
 }
 
-/// Remembers that the content of the lock was touched, if it is the one before the last that this strand holds back.
+/// Remembers that the content of the lock was touched, if it is the one before the last that this
+/// strand holds back.
 #[inline(always)]
 fn touches_below(
     holder: usize,
@@ -285,7 +292,8 @@ extern "C" fn release_shared_apart(object: &Object, taken: u32) {
     }
 }
 
-/// What a raw lock carries, which is taken and given back without a guard, perhaps by different strands.
+/// What a raw lock carries, which is taken and given back without a guard, perhaps by different
+/// strands.
 #[cfg(feature = "parking_lot")]
 #[derive(Debug)]
 pub(crate) struct Gate {

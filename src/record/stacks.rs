@@ -19,7 +19,8 @@ pub(crate) fn want(wanted: bool) {
     WANTED.store(wanted, Ordering::Relaxed);
 }
 
-/// Stacks as the addresses of their frames, by number. Equal stacks have one number, so the table follows the program's code, not its run.
+/// Stacks as the addresses of their frames, by number. Equal stacks have one number, so the table
+/// follows the program's code, not its run.
 #[derive(Default)]
 struct Table {
     numbers: HashMap<Vec<usize>, u32>,
@@ -49,7 +50,8 @@ pub(super) fn capture() -> u32 {
 pub(crate) fn resolve(number: u32, mut symbol: impl FnMut(&backtrace::Symbol)) {
     let stack = TABLE.lock().stacks.get(number as usize).cloned();
     for address in stack.unwrap_or_default() {
-        // An address in a frame is where the call returns to, which may be in the next statement already.
+        // An address in a frame is where the call returns to, which may be in the next statement
+        // already.
         backtrace::resolve(address.wrapping_sub(1) as *mut _, &mut symbol);
     }
 }

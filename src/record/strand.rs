@@ -1,7 +1,8 @@
 //! A strand's own state: the chunk that it writes, and what of that it holds back.
 //!
-//! A signal handler may interrupt the strand anywhere, and use a tracked atomic. Whatever changes the strand's state is therefore done while the strand is
-//! *busy*, and a busy strand gives out no pen:
+//! A signal handler may interrupt the strand anywhere, and use a tracked atomic. Whatever changes
+//! the strand's state is therefore done while the strand is *busy*, and a busy strand gives out no
+//! pen:
 //!
 //! | the strand was interrupted | what the handler does to an atomic |
 //! |---|---|
@@ -9,7 +10,8 @@
 //! | while busy: in the middle of a record, or with an atomic's clock in hand | is done to the value and not recorded |
 //! | while untracked: in the real operation, or where the recorder waits | the same |
 //!
-//! So an operation reads the state only after it became busy, and may find less room than there was when it asked for its pen:
+//! So an operation reads the state only after it became busy, and may find less room than there was
+//! when it asked for its pen:
 //! [`append`](Strand::append) makes sure that there is some. The functions of [`Pen`](super::Pen) make the strand busy, once; those here do so where
 //! they say it.
 
@@ -28,15 +30,18 @@ use super::pool::{self, Ids};
 use super::{code, stacks, untracked};
 use crate::mark::Block;
 
-/// What a strand is in the middle of. In one word, so that what is usual is one comparison, and read and written whole, because a processor waits where it
-/// has to put a read together from two writes.
+/// What a strand is in the middle of. In one word, so that what is usual is one comparison, and
+/// read and written whole, because a processor waits where it has to put a read together from two
+/// writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(u64);
 
 impl State {
-    /// The record before the one that is held back is held back as well. What that lock guards may be touched after the other one was taken, and is
-    /// then recorded as if before. Only inside of blocks: there all of it is one transaction, and whoever else touches it needs that lock, so nobody
-    /// could tell. Outside of blocks each access is a transaction of its own, and their order counts.
+    /// The record before the one that is held back is held back as well. What that lock guards may
+    /// be touched after the other one was taken, and is then recorded as if before. Only inside of
+    /// blocks: there all of it is one transaction, and whoever else touches it needs that lock, so
+    /// nobody could tell. Outside of blocks each access is a transaction of its own, and their
+    /// order counts.
     const BELOW: u64 = 1 << 0;
     /// The block has to be recorded before anything else in it.
     const NEWS: u64 = 1 << 1;
@@ -49,8 +54,8 @@ impl State {
     // `ENDED` and `BEGINS` are what the next record will say.
     /// How many blocks the strand is in.
     const BLOCK: u64 = 1 << 8;
-    /// The number of the object whose acquire is the last record, and is held back: not published, because it may become a whole section. 0: there is
-    /// none.
+    /// The number of the object whose acquire is the last record, and is held back: not published,
+    /// because it may become a whole section. 0: there is none.
     const HELD: u64 = 0xffff_ffff << 32;
 
     const BOUNDS: u64 = ENDED | BEGINS;
@@ -122,7 +127,8 @@ impl State {
 #[derive(Debug)]
 pub(super) struct Seen {
     object: Cell<Identity>,
-    /// The strand's [`stamp`](Strand::stamp) after the record; [`Seen::NOTHING`] where there is no such access.
+    /// The strand's [`stamp`](Strand::stamp) after the record; [`Seen::NOTHING`] where there is no
+    /// such access.
     stamp: Cell<u64>,
     pub(super) what: Cell<What>,
     pub(super) moment: Cell<Moment>,
@@ -161,13 +167,15 @@ pub(crate) struct Strand {
     limit: AtomicU32,
     /// Whether the strand is in the middle of an operation; see the module.
     busy: AtomicBool,
-    /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction boundaries, and outside of
-    /// transactions with every record. Different strands never share one. The lowest two bits are 0.
+    /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction
+    /// boundaries, and outside of transactions with every record. Different strands never share
+    /// one. The lowest two bits are 0.
     pub(super) epoch: Cell<u64>,
     pub(super) state: Cell<State>,
     /// The outermost block, or the last one that recorded something; null where there was none.
     pub(super) block: Cell<*const Block>,
-    /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see [`be_thorough`](super::be_thorough).
+    /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see
+    /// [`be_thorough`](super::be_thorough).
     pub(super) thorough: Cell<bool>,
 
     // The owner's.
@@ -279,7 +287,8 @@ impl Strand {
         }
     }
 
-    /// Whether there is room for an operation's records, nobody wants the strand to look up, and it is not in the middle of anything.
+    /// Whether there is room for an operation's records, nobody wants the strand to look up, and it
+    /// is not in the middle of anything.
     #[inline(always)]
     pub(super) fn is_ready(&self) -> bool {
         self.len.get() < self.limit.load(Ordering::Relaxed) && !self.is_busy()
@@ -296,7 +305,8 @@ impl Strand {
     pub(super) fn busy(&self) -> Busy<'_> {
         debug_assert!(!self.is_busy());
         self.busy.store(true, Ordering::Relaxed);
-        // Nothing of the operation comes before: a signal handler is of the same thread, so the compiler alone must be told.
+        // Nothing of the operation comes before: a signal handler is of the same thread, so the
+        // compiler alone must be told.
         compiler_fence(Ordering::SeqCst);
         Busy(self)
     }
@@ -314,7 +324,8 @@ impl Strand {
         unsafe { self.chunk.get().as_ref() }
     }
 
-    /// Writes a record; nothing hinders it, and nothing is held back in the same chunk unless there is room. The chunk and its new length.
+    /// Writes a record; nothing hinders it, and nothing is held back in the same chunk unless there
+    /// is room. The chunk and its new length.
     #[inline(always)]
     fn append(&self, record: Record, next: State) -> (&Chunk, u32) {
         if self.len.get() == FULL {
@@ -331,8 +342,9 @@ impl Strand {
         (chunk, len + STEP)
     }
 
-    /// Goes on in another chunk in the middle of an operation: it writes more than is reserved for one, or signal handlers have written since it asked for its
-    /// pen. It has drawn tickets, so it cannot wait.
+    /// Goes on in another chunk in the middle of an operation: it writes more than is reserved for
+    /// one, or signal handlers have written since it asked for its pen. It has drawn tickets, so it
+    /// cannot wait.
     #[cold]
     #[inline(never)]
     extern "C" fn overflow(&self) {
@@ -363,7 +375,8 @@ impl Strand {
         chunk.publish(len);
     }
 
-    /// Writes what comes before the begin of a block, if one begins. It is published with what comes next.
+    /// Writes what comes before the begin of a block, if one begins. It is published with what
+    /// comes next.
     #[inline(always)]
     fn append_before_begin(&self, record: Record, next: State) -> (&Chunk, u32) {
         debug_assert!(next.held() == 0);
@@ -376,7 +389,8 @@ impl Strand {
         chunk.publish(len);
     }
 
-    /// Writes the block that the strand is in, if that is due. It is published with what comes next.
+    /// Writes the block that the strand is in, if that is due. It is published with what comes
+    /// next.
     #[inline(always)]
     pub(super) fn write_news(&self) {
         let state = self.state.get();
@@ -395,7 +409,8 @@ impl Strand {
         unsafe { self.block.get().as_ref() }
     }
 
-    /// Writes an acquire and holds it back, because its release may make one record of both. Nothing hinders it.
+    /// Writes an acquire and holds it back, because its release may make one record of both.
+    /// Nothing hinders it.
     #[inline(always)]
     pub(super) fn hold_back(&self, acquire: Record) {
         let state = self.state.get();
@@ -421,8 +436,9 @@ impl Strand {
         self.epoch.get() ^ u64::from(self.len.get()) << 48
     }
 
-    /// The last record, if it is an access of this atomic in the present epoch. Only then may the next access of it be left out: the order of looks at
-    /// different things counts where one of them is taken back.
+    /// The last record, if it is an access of this atomic in the present epoch. Only then may the
+    /// next access of it be left out: the order of looks at different things counts where one of
+    /// them is taken back.
     #[inline(always)]
     pub(super) fn last_seen(&self, object: Identity) -> Option<&Seen> {
         let seen = &self.seen;
@@ -447,8 +463,8 @@ impl Strand {
         self.state.get().held() == id
     }
 
-    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back; not if that is too far away for a record. Busy while it
-    /// does.
+    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back;
+    /// not if that is too far away for a record. Busy while it does.
     #[inline(always)]
     pub(super) fn touch(
         &self,
@@ -460,7 +476,8 @@ impl Strand {
         self.is_held(object) && self.amend(self.len.get() - STEP, how, site)
     }
 
-    /// Remembers that the content of the lock was touched, if it is the one before the last that is held back. Busy while it does.
+    /// Remembers that the content of the lock was touched, if it is the one before the last that is
+    /// held back. Busy while it does.
     pub(super) fn touch_below(
         &self,
         how: u32,
@@ -504,7 +521,8 @@ impl Strand {
         is_held
     }
 
-    /// Makes one record of the acquire that is held back and its release, and publishes it. The strand is no longer busy then.
+    /// Makes one record of the acquire that is held back and its release, and publishes it. The
+    /// strand is no longer busy then.
     // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
     #[inline(never)]
     extern "C" fn close(&self) {
@@ -537,8 +555,8 @@ impl Strand {
 
     /// The outermost block begins, and everything is published.
     ///
-    /// Not busy: a signal handler that comes before the state is set has done something outside of blocks, after which an end is said once more than
-    /// it was, and nobody minds.
+    /// Not busy: a signal handler that comes before the state is set has done something outside of
+    /// blocks, after which an end is said once more than it was, and nobody minds.
     #[inline(always)]
     pub(super) fn begin(&self, block: &'static Block) {
         let State(state) = self.state.get();
@@ -560,7 +578,8 @@ impl Strand {
         self.state.set(State(self.state.get().0 + State::BLOCK));
     }
 
-    /// A block ends in which the strand is in another one; or one that nobody saw begin. Busy while it does.
+    /// A block ends in which the strand is in another one; or one that nobody saw begin. Busy while
+    /// it does.
     pub(super) fn end_inner(&self) {
         let _busy = self.busy();
         let state = self.state.get();
@@ -569,7 +588,8 @@ impl Strand {
         }
     }
 
-    /// A block ends, if it does so as most do: it is the outermost, has recorded something, and everything is published. If not, nothing was done.
+    /// A block ends, if it does so as most do: it is the outermost, has recorded something, and
+    /// everything is published. If not, nothing was done.
     #[inline(always)]
     pub(super) fn ends_plainly(&self) -> bool {
         let is_plain = self.state.get() == State::INSIDE && !std::thread::panicking();

@@ -8,8 +8,8 @@ use crate::trace::ObjectKind;
 
 /// [`std::sync::Barrier`], tracked.
 ///
-/// Everything before a `wait` comes before everything after the same round's `wait`s; an atomic block ends before the wait and begins again after
-/// it.
+/// Everything before a `wait` comes before everything after the same round's `wait`s; an atomic
+/// block ends before the wait and begins again after it.
 pub struct Barrier {
     /// What the arrivals of a round signal and its departures await; the rounds take turns.
     pub(crate) signals: [Object; 2],
@@ -21,8 +21,9 @@ pub struct Barrier {
     threads: usize,
 }
 
-/// Arrivals of a round share their signal with those of the round before the last, so they are let in when everybody has left that
-/// one: otherwise a slow departure would come after arrivals that it did not wait for. Those who leave have been woken and wait for nobody.
+/// Arrivals of a round share their signal with those of the round before the last, so they are let
+/// in when everybody has left that one: otherwise a slow departure would come after arrivals that
+/// it did not wait for. Those who leave have been woken and wait for nobody.
 struct State {
     arrived: usize,
     round: usize,

@@ -9,8 +9,8 @@ use crate::record::{self, Exclusive};
 
 /// [`std::sync::Condvar`], tracked.
 ///
-/// A wait releases and acquires its mutex. An atomic block ends before the wait and begins again after it, with the acquire inside: to
-/// wait for another strand's progress cannot be atomic.
+/// A wait releases and acquires its mutex. An atomic block ends before the wait and begins again
+/// after it, with the acquire inside: to wait for another strand's progress cannot be atomic.
 #[derive(Default)]
 pub struct Condvar {
     inner: std::sync::Condvar,
@@ -120,7 +120,8 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// Records that the mutex is released and the transaction split; what records that it is taken again, and the real guard.
+/// Records that the mutex is released and the transaction split; what records that it is taken
+/// again, and the real guard.
 fn leave<'a, T>(
     guard: MutexGuard<'a, T>,
     site: &'static Location<'static>,

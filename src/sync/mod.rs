@@ -1,7 +1,8 @@
 //! `std::sync`, tracked.
 //!
-//! Without the `check` feature every name here *is* the one of `std::sync`. With it, the locks, atomics and channels are types of the same
-//! interface that record what is done with them; [`Arc`], [`Weak`], the error types and [`OnceState`] stay std's own.
+//! Without the `check` feature every name here *is* the one of `std::sync`. With it, the locks,
+//! atomics and channels are types of the same interface that record what is done with them;
+//! [`Arc`], [`Weak`], the error types and [`OnceState`] stay std's own.
 //!
 //! ```
 //! use aerodrome::sync::{Arc, Mutex};
@@ -31,10 +32,12 @@
 //!
 //! With `check`, these stable items of std are missing or differ:
 //!
-//! - `AtomicX::from_ptr`: a tracked atomic is more than its value, so none can be laid over a foreign one.
+//! - `AtomicX::from_ptr`: a tracked atomic is more than its value, so none can be laid over a
+//!   foreign one.
 //! - `AtomicX::into_inner` is no `const fn`: it has the atomic's record of itself to finish.
 //! - `AtomicX` has neither the size nor the alignment of its integer, so it cannot be transmuted.
-//! - The first argument of a [`Condvar::wait_while`] condition counts as read, not as written, although it is `&mut T`.
+//! - The first argument of a [`Condvar::wait_while`] condition counts as read, not as written,
+//!   although it is `&mut T`.
 
 pub mod atomic;
 pub mod mpsc;

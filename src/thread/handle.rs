@@ -77,7 +77,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     ///
-    /// With the report, if this is a test's own thread, or `main`'s, and a violation was found among its threads.
+    /// With the report, if this is a test's own thread, or `main`'s, and a violation was found
+    /// among its threads.
     #[track_caller]
     pub fn join(self) -> thread::Result<T> {
         about_to_wait();

@@ -1,18 +1,20 @@
 //! Threads, as `std::thread` has them.
 //!
-//! Without the feature `check` everything here is std's own. With it, `spawn`, `scope` and `Builder` fork strands, and `join`, the end of a scope,
-//! `park` and `unpark` order them.
+//! Without the feature `check` everything here is std's own. With it, `spawn`, `scope` and
+//! `Builder` fork strands, and `join`, the end of a scope, `park` and `unpark` order them.
 //!
 //! # Cost and panics
 //!
-//! A fork takes a buffer from a pool and writes one record. Where a test's own thread joins another one, what that one did is judged, so a `join`
-//! or the end of a scope panics with the report if a violation was found.
+//! A fork takes a buffer from a pool and writes one record. Where a test's own thread joins another
+//! one, what that one did is judged, so a `join` or the end of a scope panics with the report if a
+//! violation was found.
 //!
 //! # Left out
 //!
-//! Unstable items. `JoinHandle` and `Thread` are types of their own, because joining and unparking are recorded; what takes std's
-//! (`std::os::unix::thread::JoinHandleExt` is implemented) is to be given `JoinHandle::thread().id()` and the like. On Windows
-//! `JoinHandle` has none of the traits by which std's gives away its handle.
+//! Unstable items. `JoinHandle` and `Thread` are types of their own, because joining and unparking
+//! are recorded; what takes std's (`std::os::unix::thread::JoinHandleExt` is implemented) is to be
+//! given `JoinHandle::thread().id()` and the like. On Windows `JoinHandle` has none of the traits
+//! by which std's gives away its handle.
 
 #[cfg(feature = "check")]
 mod handle;

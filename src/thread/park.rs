@@ -115,7 +115,8 @@ fn parked(park: impl FnOnce()) {
     }
 }
 
-/// See [`std::thread::park`]. Waiting for another thread cannot be atomic: a transaction ends here, and a new one begins.
+/// See [`std::thread::park`]. Waiting for another thread cannot be atomic: a transaction ends here,
+/// and a new one begins.
 #[track_caller]
 pub fn park() {
     parked(thread::park);

@@ -1,4 +1,5 @@
-//! Pauses: in an atomic block each is a wait if the block then looks again at what it has looked at.
+//! Pauses: in an atomic block each is a wait if the block then looks again at what it has looked
+//! at.
 
 use std::time::Duration;
 

@@ -65,8 +65,8 @@ impl Children {
 ///
 /// # Panics
 ///
-/// As std's, if a thread that was not joined panicked; and with the report, if this is a test's own thread, or `main`'s, and a violation was found
-/// among its threads.
+/// As std's, if a thread that was not joined panicked; and with the report, if this is a test's own
+/// thread, or `main`'s, and a violation was found among its threads.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -88,8 +88,8 @@ where
         // SAFETY: `'scope` ends when `thread::scope` returns, and `children` is dropped after that.
         let children = unsafe { &*children };
         let place = place.cast();
-        // SAFETY: the place is large and aligned enough for a `Scope` of any lifetimes, is used once, and outlives `'scope`, as above. A
-        // `Scope` has nothing to drop.
+        // SAFETY: the place is large and aligned enough for a `Scope` of any lifetimes, is used
+        // once, and outlives `'scope`, as above. A `Scope` has nothing to drop.
         let scope = unsafe {
             std::ptr::write(
                 place,
@@ -142,7 +142,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let parker = Parker::new();
         let childs = parker.clone();
         let main = move || {
-            // The scope's end waits for this closure, not for the thread's destructors: the strand ends here.
+            // The scope's end waits for this closure, not for the thread's destructors: the strand
+            // ends here.
             let _exit = child.map(|child| {
                 child.start();
                 ExitHere

@@ -104,8 +104,8 @@ pub enum Op {
     /// under the `rust` semantics if the strand then looks again at what it had looked at before
     /// (0).
     Pause,
-    /// A `Condvar` is notified. It orders nothing; it says that others wait for what the strand has changed under the lock that
-    /// it holds or has just released (0).
+    /// A `Condvar` is notified. It orders nothing; it says that others wait for what the strand has
+    /// changed under the lock that it holds or has just released (0).
     Notify,
     /// (object)
     Read,

@@ -1,7 +1,8 @@
 //! Every write is recorded with its value.
 //!
-//! The first tracked operation records the variable's birth: its name, and its value so far, which the lattice takes for the initial
-//! one. No other record of the variable comes before it, because whoever comes second waits.
+//! The first tracked operation records the variable's birth: its name, and its value so far, which
+//! the lattice takes for the initial one. No other record of the variable comes before it, because
+//! whoever comes second waits.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, Ordering};

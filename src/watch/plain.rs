@@ -25,7 +25,8 @@ impl Track {
 #[derive(Debug)]
 pub struct PropertyGuard;
 
-/// Checks a property until the guard is dropped: what [`property!`](crate::property!) does. Does nothing in this build.
+/// Checks a property until the guard is dropped: what [`property!`](crate::property!) does. Does
+/// nothing in this build.
 #[inline(always)]
 pub fn property(_: &str) -> PropertyGuard {
     PropertyGuard

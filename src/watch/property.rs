@@ -16,8 +16,8 @@ pub struct PropertyGuard {
 ///
 /// # Panics
 ///
-/// Where the property is malformed. The guard panics when it is dropped, with the runs that break the property or the reason why it
-/// could not be decided.
+/// Where the property is malformed. The guard panics when it is dropped, with the runs that break
+/// the property or the reason why it could not be decided.
 #[track_caller]
 pub fn property(text: &str) -> PropertyGuard {
     let place = Location::caller();

@@ -1,8 +1,9 @@
 //! Theorem 5 to the letter: every interleaving of the initial reads and final writes.
 //!
-//! The strands are stepped in every order that locks, forks, joins, signals and messages allow. Two neighbouring steps that are
-//! independent (no common lock, no conflict) lead to the same place in either order, so that only one of the orders is
-//! tried (sleep sets, Godefroid 1996). The number of interleavings is bounded; the bound being hit is said.
+//! The strands are stepped in every order that locks, forks, joins, signals and messages allow. Two
+//! neighbouring steps that are independent (no common lock, no conflict) lead to the same place in
+//! either order, so that only one of the orders is tried (sleep sets, Godefroid 1996). The number
+//! of interleavings is bounded; the bound being hit is said.
 
 use super::replay::Reading;
 use super::serial::Equivalence;
@@ -32,8 +33,8 @@ pub enum Kept {
 
 /// Tries every interleaving of a lowered trace, at most `bound` of them.
 ///
-/// The trace is well formed, without splits and nested blocks. Deadlocks are passed over: the theorem assumes that there
-/// are none.
+/// The trace is well formed, without splits and nested blocks. Deadlocks are passed over: the
+/// theorem assumes that there are none.
 ///
 /// ```
 /// use aerodrome::predict::blocks::{Equivalence, Kept, Verdict, exhaustive};
@@ -232,10 +233,12 @@ impl Explorer {
     }
 }
 
-/// For each strand and variable of its transaction under way: was it written, and where last, by each operation?
+/// For each strand and variable of its transaction under way: was it written, and where last, by
+/// each operation?
 type Writes = Map<(u32, u32), (bool, Vec<(Op, u64)>)>;
 
-/// The positions of the initial reads and final writes of all transactions: for updates, of every kind.
+/// The positions of the initial reads and final writes of all transactions: for updates, of every
+/// kind.
 fn initial_and_final(trace: &[Event]) -> Set<u64> {
     let mut kept = Set::default();
     let mut open = Writes::default();
@@ -258,7 +261,8 @@ fn initial_and_final(trace: &[Event]) -> Set<u64> {
                     kept.insert(position);
                 }
                 if writes(op) {
-                    // After an update of its own kind another's update still conflicts with a read, so reads count on.
+                    // After an update of its own kind another's update still conflicts with a read,
+                    // so reads count on.
                     *written |= !matches!(op, Op::Update(_));
                     // A write and a read+write conflict with the same.
                     let class = if op == Op::ReadWrite { Op::Write } else { op };

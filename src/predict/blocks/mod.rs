@@ -1,44 +1,53 @@
 //! Block-based analysis: violations of any number of transactions and variables, from one run.
 //!
-//! After Wang and Stoller, "Run-Time Analysis for Atomicity" (RV 2003) and "Runtime Analysis of Atomicity for Multithreaded
-//! Programs" (TSE 2006). A *block* is a pair of accesses of one transaction with the locks held at the one, at the other and
-//! throughout. Another strand's access can come between the two if no lock that is held throughout excludes one that is
-//! held at that access, and if fork, join, signals and messages do not forbid it (theorem 5.1 of RV 2003). Whoever compares
-//! blocks compares all schedules at once, and equal blocks are stored once, so that memory follows what the program does
-//! differently and not how often.
+//! After Wang and Stoller, "Run-Time Analysis for Atomicity" (RV 2003) and "Runtime Analysis of
+//! Atomicity for Multithreaded Programs" (TSE 2006). A *block* is a pair of accesses of one
+//! transaction with the locks held at the one, at the other and throughout. Another strand's access
+//! can come between the two if no lock that is held throughout excludes one that is held at that
+//! access, and if fork, join, signals and messages do not forbid it (theorem 5.1 of RV 2003).
+//! Whoever compares blocks compares all schedules at once, and equal blocks are stored once, so
+//! that memory follows what the program does differently and not how often.
 //!
-//! **One variable** (theorem 3). Every pair of neighbouring accesses of a variable within a transaction is a *gap*: neighbouring
-//! as seen by what might come between, so that for a read the reads do not count, and for an update its own kind does not. Every
-//! access is a *point*. A point of another strand that conflicts with both ends of a gap, can come between them by locks
-//! and order, makes a violation; these are the papers' four patterns and, because the engines decide conflict
-//! serializability, `write, write, write`.
+//! **One variable** (theorem 3). Every pair of neighbouring accesses of a variable within a
+//! transaction is a *gap*: neighbouring as seen by what might come between, so that for a read the
+//! reads do not count, and for an update its own kind does not. Every access is a *point*. A point
+//! of another strand that conflicts with both ends of a gap, can come between them by locks and
+//! order, makes a violation; these are the papers' four patterns and, because the engines decide
+//! conflict serializability, `write, write, write`.
 //!
-//! **Two transactions** (theorem 4) **and any number** (theorem 5). Call accesses of one transaction and variable a class if they
-//! conflict with the same: plain reads, writes, updates of one kind. If no point falls into a gap, then in any schedule all
-//! conflicts between two classes of two transactions point in one direction (take `e1 < f1` and `f2 < e2`: either an `f` lies
-//! between two `e`, or an `e` between two `f`), so that one access of each class says which: the first read, the final write, the last
-//! update of each kind. A read after an own plain write needs no keeping, because whatever conflicts with it conflicts with
-//! that write and does not come between them; these are the papers' initial reads and final writes. A transaction
-//! is kept as the sequence of its representatives and of the lock regions around and between them: locks held throughout and
-//! `heldmid` follow from it. A cycle is a sequence of conflicts `a1 -> b1`, `a2 -> b2`, ..., where the transaction of `b1`
-//! is that of `a2` or comes before it on every schedule (same strand, fork, join, signal, message), and so on round. At
-//! least one transaction is left by an access and entered again by a later one; the search starts there, takes short
-//! cycles first, and visits no strand twice: a cycle that does can be cut short by that strand's own order. Independent
-//! transactions share no variable and no order and never meet in this search, which is the papers' partition into disjoint sets.
+//! **Two transactions** (theorem 4) **and any number** (theorem 5). Call accesses of one
+//! transaction and variable a class if they conflict with the same: plain reads, writes, updates of
+//! one kind. If no point falls into a gap, then in any schedule all conflicts between two classes
+//! of two transactions point in one direction (take `e1 < f1` and `f2 < e2`: either an `f` lies
+//! between two `e`, or an `e` between two `f`), so that one access of each class says which: the
+//! first read, the final write, the last update of each kind. A read after an own plain write needs
+//! no keeping, because whatever conflicts with it conflicts with that write and does not come
+//! between them; these are the papers' initial reads and final writes. A transaction is kept as the
+//! sequence of its representatives and of the lock regions around and between them: locks held
+//! throughout and `heldmid` follow from it. A cycle is a sequence of conflicts `a1 -> b1`, `a2 ->
+//! b2`, ..., where the transaction of `b1` is that of `a2` or comes before it on every schedule
+//! (same strand, fork, join, signal, message), and so on round. At least one transaction is left by
+//! an access and entered again by a later one; the search starts there, takes short cycles first,
+//! and visits no strand twice: a cycle that does can be cut short by that strand's own order.
+//! Independent transactions share no variable and no order and never meet in this search, which is
+//! the papers' partition into disjoint sets.
 //!
-//! **Schedules.** The papers' tests are exact only where no deadlock is possible. So for every cycle a schedule is looked for in the
-//! skeleton of lock and order events; the cycle is *predicted* if one was found and replayed, *potential* if the search hit
-//! its bound, and dropped if there is none.
+//! **Schedules.** The papers' tests are exact only where no deadlock is possible. So for every
+//! cycle a schedule is looked for in the skeleton of lock and order events; the cycle is
+//! *predicted* if one was found and replayed, *potential* if the search hit its bound, and dropped
+//! if there is none.
 //!
-//! **Generalisations.** Shared locks: two shared holds do not exclude each other; a lock that is downgraded on the way was held
-//! shared throughout. Updates: see above. Messages, signals, forks and joins may stand inside a transaction, and order
-//! one access, not the whole transaction. *Escape*: an object is unescaped until a second strand touches it, and what it
-//! went through before is not forgotten then (the second strand's run may be parallel to it, as in every serial run of
-//! two tests) but compared like all else; fork and join order exclude what was initialisation. If it retires unescaped, all
-//! that was kept of it is dropped.
+//! **Generalisations.** Shared locks: two shared holds do not exclude each other; a lock that is
+//! downgraded on the way was held shared throughout. Updates: see above. Messages, signals, forks
+//! and joins may stand inside a transaction, and order one access, not the whole transaction.
+//! *Escape*: an object is unescaped until a second strand touches it, and what it went through
+//! before is not forgotten then (the second strand's run may be parallel to it, as in every serial
+//! run of two tests) but compared like all else; fork and join order exclude what was
+//! initialisation. If it retires unescaped, all that was kept of it is dropped.
 //!
-//! **The papers' own question** is view serializability, which calls writes that nobody sees atomic. [`Blocks::papers`]
-//! answers that one, with 1v-blocks and 2v-blocks to the letter, and [`exhaustive`] is theorem 5 to the letter.
+//! **The papers' own question** is view serializability, which calls writes that nobody sees
+//! atomic. [`Blocks::papers`] answers that one, with 1v-blocks and 2v-blocks to the letter, and
+//! [`exhaustive`] is theorem 5 to the letter.
 
 mod exhaustive;
 mod papers;
@@ -61,7 +70,8 @@ use summary::Summaries;
 /// Where the searches stop. What was cut short is said in the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Conflicts in a cycle: with this many transactions or more, as some may follow each other by order alone.
+    /// Conflicts in a cycle: with this many transactions or more, as some may follow each other by
+    /// order alone.
     pub conflicts: usize,
     /// Pairs of accesses looked at.
     pub comparisons: u64,
@@ -223,7 +233,8 @@ impl Analysis for Blocks {
 }
 
 impl Blocks {
-    /// The theorems assume that there are no deadlocks: where they are possible, what has no schedule is doubtful.
+    /// The theorems assume that there are no deadlocks: where they are possible, what has no
+    /// schedule is doubtful.
     fn doubt(&self, found: &[Prediction]) -> Option<String> {
         let crosswise = || {
             self.nested

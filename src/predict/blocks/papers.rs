@@ -1,10 +1,13 @@
-//! The papers' own tests of two blocks: 1v-blocks (theorem 3) and 2v-blocks (theorem 4), under view equivalence.
+//! The papers' own tests of two blocks: 1v-blocks (theorem 3) and 2v-blocks (theorem 4), under view
+//! equivalence.
 //!
-//! A 1v-block is a pair of accesses of one variable in one transaction: an access and the last write before it (or else the last
-//! read), and each initial read with the final write. A 2v-block is a pair of initial reads and final writes of different
-//! variables. Two blocks of different strands are atomic if every interleaving of their four accesses that the locks allow
-//! has an equivalent serial order. All four accesses are looked at, not three of them: a read that sees its own
-//! transaction's write is no reading of another's, which is what example (15) of RV 2003 is about.
+//! A 1v-block is a pair of accesses of one variable in one transaction: an access and the last
+//! write before it (or else the last read), and each initial read with the final write. A 2v-block
+//! is a pair of initial reads and final writes of different variables. Two blocks of different
+//! strands are atomic if every interleaving of their four accesses that the locks allow has an
+//! equivalent serial order. All four accesses are looked at, not three of them: a read that sees
+//! its own transaction's write is no reading of another's, which is what example (15) of RV 2003 is
+//! about.
 
 use super::serial::{Equivalence, Item, serializable};
 use super::summary::{OneKey, Place, Summaries, disjoint};
@@ -148,7 +151,8 @@ fn compare(blocks: &[Block], order: &Order, left: &mut u64, found: &mut Vec<Pred
     true
 }
 
-/// The first interleaving of two blocks that locks and order allow and that no serial order explains.
+/// The first interleaving of two blocks that locks and order allow and that no serial order
+/// explains.
 fn unserializable<'a>(
     a: &'a Block,
     b: &'a Block,

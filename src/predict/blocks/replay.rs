@@ -13,7 +13,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Numbers the transactions of a sequence of events; every event outside a block is one of its own.
+    /// Numbers the transactions of a sequence of events; every event outside a block is one of its
+    /// own.
     pub(super) fn of<'a>(events: impl IntoIterator<Item = &'a (Event, u64)>) -> Reading {
         let mut reading = Reading::default();
         let mut count = 0;

@@ -143,7 +143,8 @@ fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
     (block, access.op, access.site, object)
 }
 
-/// One variable (theorem 3): an access of one transaction between two of another, in conflict with both.
+/// One variable (theorem 3): an access of one transaction between two of another, in conflict with
+/// both.
 pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
     for (object, shared) in kept.contended() {
         let mut gaps: Vec<_> = shared.gaps.iter().collect();
@@ -468,7 +469,8 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let mut owners: Vec<usize> = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
         owners.sort_unstable();
         owners.dedup();
-        // Where order on all schedules leads from one transaction to another, it need not do so before the latter's end.
+        // Where order on all schedules leads from one transaction to another, it need not do so
+        // before the latter's end.
         let mut ends = Vec::new();
         for pair in self
             .hops
@@ -488,8 +490,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
         }
     }
 
-    /// If every other transaction is entered before it is left, then all of them lie between the two accesses of the first, and
-    /// what is locked from the one to the other is locked for them (`heldmid` included).
+    /// If every other transaction is entered before it is left, then all of them lie between the
+    /// two accesses of the first, and what is locked from the one to the other is locked for them
+    /// (`heldmid` included).
     fn plausible(&self, start: usize, first: usize, back: usize) -> bool {
         let through = self.summary(start).shape.held_throughout(first, back);
         if through.is_empty() {
@@ -510,7 +513,8 @@ impl<'a, 'b> Cycles<'a, 'b> {
 
     fn members(&self, at: usize) -> (Member, Member) {
         let (out, into) = self.hops[at];
-        // Where a strand came by its own order from one transaction to a later one, the later one is the last of its like.
+        // Where a strand came by its own order from one transaction to a later one, the later one
+        // is the last of its like.
         let late = at > 0 && self.hops[at - 1].1.0 != out.0;
         (self.member(out, late), self.member(into, false))
     }

@@ -10,8 +10,8 @@ pub enum Equivalence {
     /// Conflicting accesses come in the same order: what the engines decide.
     #[default]
     Conflict,
-    /// Every read sees the same write, and every variable has the same last write: what the papers decide. A write that
-    /// nobody sees (`W W'` around another's `W`) is no violation here.
+    /// Every read sees the same write, and every variable has the same last write: what the papers
+    /// decide. A write that nobody sees (`W W'` around another's `W`) is no violation here.
     View,
 }
 
@@ -26,8 +26,8 @@ pub(super) struct Item {
     pub(super) last: bool,
 }
 
-/// Some serial order explains the sequence. `before` lists transactions that every serial order must keep in order: of one
-/// strand, or ordered on every schedule.
+/// Some serial order explains the sequence. `before` lists transactions that every serial order
+/// must keep in order: of one strand, or ordered on every schedule.
 pub(super) fn serializable(
     items: &[Item],
     before: &[(usize, usize)],
@@ -96,8 +96,8 @@ impl<'a> View<'a> {
             }
             accesses[owner].push((*item, source));
         }
-        // A block shows two accesses of its transaction. If a later write of another transaction is not among them, the
-        // sequence does not say whose write is the last.
+        // A block shows two accesses of its transaction. If a later write of another transaction is
+        // not among them, the sequence does not say whose write is the last.
         let mut last = Map::default();
         for (&variable, &(owner, _)) in &current {
             let known = accesses.iter().enumerate().all(|(other, accesses)| {
@@ -166,7 +166,8 @@ impl<'a> View<'a> {
         false
     }
 
-    /// Does the read see the same? Updates of one kind see whatever their own kind left: nobody looks at the value.
+    /// Does the read see the same? Updates of one kind see whatever their own kind left: nobody
+    /// looks at the value.
     fn same(&self, access: Op, a: Source, b: Source) -> bool {
         let Op::Update(_) = access else { return a == b };
         let beyond = |source: Source| {

@@ -109,8 +109,8 @@ impl Held {
     }
 }
 
-/// The locks held continuously from one moment of a strand to a later one. A lock that was downgraded in between was
-/// held shared throughout, and no more than that.
+/// The locks held continuously from one moment of a strand to a later one. A lock that was
+/// downgraded in between was held shared throughout, and no more than that.
 fn throughout(early: &[Held], late: &[Held]) -> Vec<Hold> {
     let mut holds = Vec::new();
     for a in early {
@@ -177,8 +177,8 @@ struct Pairs {
     pairs: Vec<(Seen, Option<Seen>)>,
 }
 
-/// The points and gaps that a transaction has made of a variable in one period: a bit each for those of plain reads and writes
-/// under the first locksets, which are mostly all.
+/// The points and gaps that a transaction has made of a variable in one period: a bit each for
+/// those of plain reads and writes under the first locksets, which are mostly all.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     period: Option<Period>,
@@ -265,7 +265,8 @@ impl Shape {
             .collect()
     }
 
-    /// The papers' `heldmid`: locks acquired after the one access and released before the other, and held at neither.
+    /// The papers' `heldmid`: locks acquired after the one access and released before the other,
+    /// and held at neither.
     pub(super) fn held_between(&self, from: usize, to: usize) -> Vec<Hold> {
         let inside = |section: &&Section| section.from as usize > from && section.to as usize <= to;
         self.sections
@@ -380,7 +381,8 @@ struct Strand {
     again: Map<ObjectId, u32>,
 }
 
-/// What transactions of one summary have in common: strand, block, shape, and the periods of accesses, begin and end.
+/// What transactions of one summary have in common: strand, block, shape, and the periods of
+/// accesses, begin and end.
 type Likeness = (StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>);
 
 /// Takes the events of a trace and keeps what the tests need.
@@ -421,7 +423,8 @@ impl Summaries {
         contended
     }
 
-    /// How many strands have a transaction that a cycle can enter at one variable and leave at another.
+    /// How many strands have a transaction that a cycle can enter at one variable and leave at
+    /// another.
     pub(super) fn strands_that_pass_on(&self) -> usize {
         let mut strands: Set<StrandId> = Set::default();
         for summary in &self.summaries {
@@ -816,7 +819,8 @@ impl Open {
         }
     }
 
-    /// Of the sections that lie between the same accesses one is enough, whatever later accesses replace.
+    /// Of the sections that lie between the same accesses one is enough, whatever later accesses
+    /// replace.
     fn thin(&mut self) {
         let mut ticks: Vec<u32> = Vec::new();
         for history in self.variables.values() {
@@ -857,8 +861,9 @@ impl Seen {
 }
 
 impl History {
-    /// Calls back with every earlier access that makes a gap with this one: something that conflicts with both can come
-    /// between them, and nothing that conflicts with it already stands between them.
+    /// Calls back with every earlier access that makes a gap with this one: something that
+    /// conflicts with both can come between them, and nothing that conflicts with it already stands
+    /// between them.
     fn gaps(&self, seen: &Seen, mut gap: impl FnMut(&Seen)) {
         let mut done: [u32; 3] = [0; 3];
         let mut count = 0;
@@ -884,7 +889,8 @@ impl History {
         }
     }
 
-    /// The papers' rule a: pairs the access with the last write before it, or else with the last read.
+    /// The papers' rule a: pairs the access with the last write before it, or else with the last
+    /// read.
     fn pair(&mut self, seen: &Seen) {
         let papers = self.papers.get_or_insert_default();
         if reads(seen.access) && self.change.is_none() {
@@ -904,7 +910,8 @@ impl History {
             (first.tick == early.tick || first.like(early))
                 && second.as_ref().is_some_and(|late| late.like(seen))
         };
-        // A read like the one before makes the block that that one made; a write may yet be the final one.
+        // A read like the one before makes the block that that one made; a write may yet be the
+        // final one.
         if writes(seen.access) || !pairs.last().is_some_and(like) {
             pairs.push((early.clone(), Some(seen.clone())));
         }

@@ -24,8 +24,8 @@ fn kept(blocks: Blocks, text: &str) -> Blocks {
     blocks
 }
 
-/// An access of a block and whether it is the final write, the other one unless it is the dummy, and the locks held at the one, at
-/// the other and throughout.
+/// An access of a block and whether it is the final write, the other one unless it is the dummy,
+/// and the locks held at the one, at the other and throughout.
 type OneBlock = ((Op, bool), Option<(Op, bool)>, [Vec<ObjectId>; 3]);
 
 /// The 1v-blocks of a variable.
@@ -63,8 +63,9 @@ pub(in crate::predict) fn initial_and_final(text: &str) -> Vec<Vec<(Op, ObjectId
 
 #[test]
 fn tse_2006_heldmid_keeps_two_accesses_out_that_could_each_come_between() {
-    // Strand 1 holds `l` from one write to the other. Neither read is made under it, but it is taken and given back
-    // between them, so that not both can come between the writes; `m` keeps the writes from coming between the reads.
+    // Strand 1 holds `l` from one write to the other. Neither read is made under it, but it is
+    // taken and given back between them, so that not both can come between the writes; `m` keeps
+    // the writes from coming between the reads.
     let writer = "1: [ +m +l Wx -m Wy -l ]";
     let apart = [writer, "2: [ +m Rx +l -l Ry -m ]"].join(";");
     let together = [writer, "2: [ +m Rx Ry -m ]"].join(";");
@@ -101,8 +102,8 @@ fn where_the_skeleton_has_no_room_a_cycle_is_potential() {
 
 #[test]
 fn a_transaction_that_was_split_is_scheduled_from_the_split_on() {
-    // A waiting loop in one block, as it is lowered: at each split a transaction ends and the next begins. The window
-    // must not go back to the loop's start.
+    // A waiting loop in one block, as it is lowered: at each split a transaction ends and the next
+    // begins. The window must not go back to the loop's start.
     let mut events = trace("1: [");
     let turns = 30_000;
     for _ in 0..turns {
@@ -144,7 +145,8 @@ fn cache_open_missed_reader_writer_and_cleaner_in_turn_are_predicted_with_the_me
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].pattern, "a cycle of 3 transactions");
     assert_eq!(found[0].tier, Tier::Predicted);
-    // The reader looks the name up, the writer replaces it, the cleaner removes the file, the reader does not find it.
+    // The reader looks the name up, the writer replaces it, the cleaner removes the file, the
+    // reader does not find it.
     let strands: Vec<u32> = found[0]
         .accesses
         .iter()
@@ -224,7 +226,8 @@ fn updates_of_one_kind_do_not_break_a_transaction_and_others_do() {
     assert!(blocks("1: [ As Ac ]; 2: [ As Ac ]").predictions.is_empty());
     assert_eq!(blocks("1: [ Ax Ax ]; 2: Sx").predictions.len(), 1);
     assert!(blocks("1: [ Rx Ax ]; 2: Ax").predictions.is_empty());
-    // Two strands look at a counter and then raise it: neither add falls between what it conflicts with, both together do.
+    // Two strands look at a counter and then raise it: neither add falls between what it conflicts
+    // with, both together do.
     assert_eq!(
         blocks("1: [ Rx Ax ]; 2: [ Rx Ax ]").predictions[0].pattern,
         "a cycle of 2 transactions"
@@ -257,7 +260,8 @@ fn shared_locks_let_readers_in_and_keep_writers_out() {
             .predictions
             .is_empty()
     );
-    // Downgraded, a reader may come: it sees the first write and not the second, which needs the lock again.
+    // Downgraded, a reader may come: it sees the first write and not the second, which needs the
+    // lock again.
     assert!(
         blocks("1: [ +l Wx vl Rx s-l ]; 2: [ s+l Rx s-l ]")
             .predictions

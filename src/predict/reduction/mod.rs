@@ -1,29 +1,35 @@
 //! Reduction-based analysis: transactions whose events cannot all be moved together, and races.
 //!
-//! After Wang and Stoller (RV 2003, section 4; TSE 2006, section 5), who follow Lipton's theorem: a transaction is atomic if its
-//! events are right movers, then at most one event that moves neither way, then left movers, because everything before
-//! that point can be moved right to it and everything after it left. The test looks at each transaction by itself and
-//! never says which other transaction is in the way, so that what it finds is a hint: [`Tier::Hint`](super::Tier).
+//! After Wang and Stoller (RV 2003, section 4; TSE 2006, section 5), who follow Lipton's theorem: a
+//! transaction is atomic if its events are right movers, then at most one event that moves neither
+//! way, then left movers, because everything before that point can be moved right to it and
+//! everything after it left. The test looks at each transaction by itself and never says which
+//! other transaction is in the way, so that what it finds is a hint: [`Tier::Hint`](super::Tier).
 //!
-//! *Movers.* An acquire moves right, a release left: the neighbour cannot be an operation on the same lock. The same holds for what
-//! waits (join, await, receive) and what is waited for (fork, signal, send), which the papers take for boundaries of
-//! transactions. Accesses of a variable without races move both ways, with races neither: see [`RaceTest`]. A lock that
-//! one strand alone uses, or that is held only while another lock is held exclusively (a protected lock), moves both ways; re-entrant
-//! acquires are not in a lowered trace.
+//! *Movers.* An acquire moves right, a release left: the neighbour cannot be an operation on the
+//! same lock. The same holds for what waits (join, await, receive) and what is waited for (fork,
+//! signal, send), which the papers take for boundaries of transactions. Accesses of a variable
+//! without races move both ways, with races neither: see [`RaceTest`]. A lock that one strand alone
+//! uses, or that is held only while another lock is held exclusively (a protected lock), moves both
+//! ways; re-entrant acquires are not in a lowered trace.
 //!
-//! *`AcqA*Rel`* (theorem 2). A region with nothing in it but accesses that commute with everything (thread-local, read-only, updated by
-//! one kind only) and other such regions has no effect but a possible deadlock, and is left out.
+//! *`AcqA*Rel`* (theorem 2). A region with nothing in it but accesses that commute with everything
+//! (thread-local, read-only, updated by one kind only) and other such regions has no effect but a
+//! possible deadlock, and is left out.
 //!
-//! Theorem 2 and the locks that move both ways came with the second paper. [`Rules::Rv2003`] does without: every acquire moves
-//! right, every release left, and all of them count, so that more transactions are not reducible, among them the first
-//! paper's example (8).
+//! Theorem 2 and the locks that move both ways came with the second paper. [`Rules::Rv2003`] does
+//! without: every acquire moves right, every release left, and all of them count, so that more
+//! transactions are not reducible, among them the first paper's example (8).
 //!
-//! *Offline* ([`Reduction::offline`]), variables and locks are judged by the whole run, and transactions only then. What is kept of a
-//! transaction is its sequence of lock and order events with, between two of them, the sorts of accesses made once and those
-//! made more often: the papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once. A critical section that
-//! is the same as the two before it is not kept: the automaton has three states in a row and only goes forward,
-//! so that a third passage leads where the second led. *Online* ([`Reduction::online`]), every event is classified by what is known so
-//! far and nothing is kept but the phase; a transaction that was fine then may not be so now, and violations are missed.
+//! *Offline* ([`Reduction::offline`]), variables and locks are judged by the whole run, and
+//! transactions only then. What is kept of a transaction is its sequence of lock and order events
+//! with, between two of them, the sorts of accesses made once and those made more often: the
+//! papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once.
+//! A critical section that is the same as the two before it is not kept: the automaton has three
+//! states in a row and only goes forward, so that a third passage leads where the second led.
+//! *Online* ([`Reduction::online`]), every event is classified by what is known so far and nothing
+//! is kept but the phase; a transaction that was fine then may not be so now, and violations are
+//! missed.
 //!
 //! Theorems 1 and 2 assume that no deadlock is possible.
 
@@ -56,10 +62,12 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rules {
-    /// RV 2003, theorems 4.1 and 4.2: every acquire moves right, every release left, and nothing is left out.
+    /// RV 2003, theorems 4.1 and 4.2: every acquire moves right, every release left, and nothing is
+    /// left out.
     Rv2003,
-    /// TSE 2006, theorem 2 and section 5.5: thread-local and protected locks move both ways, and regions whose accesses commute with
-    /// everything are left out. Fewer false alarms, and nothing is missed where no deadlock is possible.
+    /// TSE 2006, theorem 2 and section 5.5: thread-local and protected locks move both ways, and
+    /// regions whose accesses commute with everything are left out. Fewer false alarms, and nothing
+    /// is missed where no deadlock is possible.
     #[default]
     Tse2006,
 }
@@ -162,7 +170,8 @@ struct Open {
 #[derive(Debug, Default)]
 struct Online {
     phase: Phase,
-    /// The regions under way: lock, whether it moves both ways, the phase before it, nothing but harmless accesses so far.
+    /// The regions under way: lock, whether it moves both ways, the phase before it, nothing but
+    /// harmless accesses so far.
     regions: Vec<(ObjectId, bool, Phase, bool)>,
     movers: String,
     /// The event with which the first part ended, and the one that does not fit.
@@ -272,7 +281,8 @@ fn token(event: Event) -> Option<Token> {
     match event.op {
         Op::Acquire | Op::AcquireShared => Some(Token::Take(event.object())),
         Op::Release | Op::ReleaseShared => Some(Token::Give(event.object())),
-        // Waits for the other readers to leave, and lets nobody in: a right mover that nothing gives back.
+        // Waits for the other readers to leave, and lets nobody in: a right mover that nothing
+        // gives back.
         Op::Upgrade | Op::Join | Op::Await | Op::Recv => Some(Token::Wait),
         Op::Downgrade | Op::Fork | Op::Signal | Op::Send => Some(Token::Pass),
         _ => None,
@@ -484,7 +494,8 @@ impl Open {
         }
     }
 
-    /// An outermost critical section is over: if it is the same as the two before it, it is dropped.
+    /// An outermost critical section is over: if it is the same as the two before it, it is
+    /// dropped.
     fn section(&mut self) {
         let &[.., a, b, c] = self.sections.as_slice() else {
             self.sections.push(self.tokens.len());

@@ -89,7 +89,8 @@ impl LockUse {
         }
     }
 
-    /// Nobody can be at the lock at the same time: it has one user, or another lock keeps all others away.
+    /// Nobody can be at the lock at the same time: it has one user, or another lock keeps all
+    /// others away.
     pub(super) fn quiet(&self, lock: ObjectId) -> bool {
         self.locks
             .get(&lock)

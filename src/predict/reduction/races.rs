@@ -1,15 +1,18 @@
 //! Races: accesses that nothing keeps apart.
 //!
-//! Three tests of the papers, from the coarse to the precise. *Lockset* (RV 2003, theorem 4.4; Eraser): one lock is held at every
-//! access. *Multilockset* (TSE 2006, figure 3): the locks held at all writes (`WriteSet`), the least locksets of reads
-//! (`ReadSets`), and the periods of both. *Pairwise* (RV 2003, theorem 4.3, with periods): some two accesses of different strands
-//! conflict, are parallel and have no lock in common. Whatever a coarser test calls free of races, a more precise one does. The
-//! first two judge a variable, the last one each sort of access by itself: a read that no other strand's write meets is free of
-//! races though the same strand's write may not be.
+//! Three tests of the papers, from the coarse to the precise. *Lockset* (RV 2003, theorem 4.4;
+//! Eraser): one lock is held at every access. *Multilockset* (TSE 2006, figure 3): the locks held
+//! at all writes (`WriteSet`), the least locksets of reads (`ReadSets`), and the periods of both.
+//! *Pairwise* (RV 2003, theorem 4.3, with periods): some two accesses of different strands
+//! conflict, are parallel and have no lock in common. Whatever a coarser test calls free of races,
+//! a more precise one does. The first two judge a variable, the last one each sort of access by
+//! itself: a read that no other strand's write meets is free of races though the same strand's
+//! write may not be.
 //!
-//! Shared locks: a lock protects two accesses from each other if one of them holds it exclusively. So `WriteSet` is kept
-//! twice, with the locks held in any way and with those held exclusively. Updates: a variable that is only ever updated, by one
-//! kind, is as good as read only; otherwise an update is a read and a write.
+//! Shared locks: a lock protects two accesses from each other if one of them holds it exclusively.
+//! So `WriteSet` is kept twice, with the locks held in any way and with those held exclusively.
+//! Updates: a variable that is only ever updated, by one kind, is as good as read only; otherwise
+//! an update is a read and a write.
 
 use crate::check::Transaction;
 use crate::predict::{Context, Hold, LockState, Map, Order, Period, Race, Step, access, conflict};
@@ -22,14 +25,16 @@ pub enum RaceTest {
     Lockset,
     /// `ReadSets`, `WriteSet` and the sets of periods (TSE 2006, figure 3).
     Multilockset,
-    /// Every two accesses (RV 2003, theorem 4.3): the only test that tells the accesses of a variable apart.
+    /// Every two accesses (RV 2003, theorem 4.3): the only test that tells the accesses of a
+    /// variable apart.
     Pairwise,
 }
 
 /// What a variable has been used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// By one strand only, or read only, or updated by one kind only: every access commutes with everything.
+    /// By one strand only, or read only, or updated by one kind only: every access commutes with
+    /// everything.
     Harmless,
     /// By several strands, and changed.
     Contended,
@@ -71,7 +76,8 @@ struct Variable {
     /// Every sort of access, in the order in which they came.
     sorts: Vec<Seen>,
     numbers: Map<Sort, u32>,
-    /// The answers for the variable and, as far as somebody asked, for each sort, until another sort of access comes.
+    /// The answers for the variable and, as far as somebody asked, for each sort, until another
+    /// sort of access comes.
     racy: Option<bool>,
     racing: Vec<Option<bool>>,
 }
@@ -102,7 +108,8 @@ impl Races {
         self.cut_short.then_some(note)
     }
 
-    /// Takes an access, and says which sort of access it is: what tells the variable's accesses apart, if anything does.
+    /// Takes an access, and says which sort of access it is: what tells the variable's accesses
+    /// apart, if anything does.
     pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) -> u32 {
         let sort = Sort {
             op: event.op,
@@ -310,7 +317,8 @@ impl Variable {
         let writes = || parallel(&self.write_periods, &self.write_periods);
         let reads = || parallel(&self.write_periods, &self.read_periods);
         if self.write_exclusive.is_empty() {
-            // Nothing is held exclusively at all writes. Readers may still keep all writers out, or not.
+            // Nothing is held exclusively at all writes. Readers may still keep all writers out, or
+            // not.
             return writes() || reads();
         }
         let kept_out = |set: &Vec<Hold>| {

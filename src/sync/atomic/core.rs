@@ -7,7 +7,8 @@ use crate::record::code::TypeName;
 use crate::record::value::Recorded;
 use crate::record::{self, Effect, Object, What};
 
-/// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its value would cost as much again.
+/// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its
+/// value would cost as much again.
 #[repr(align(64))]
 pub(crate) struct Core<A> {
     pub(crate) object: Object<Clock>,
@@ -23,7 +24,8 @@ impl<A: Recorded> Core<A> {
         }
     }
 
-    /// A read. Costs no shared write where this strand has read this very value in this transaction.
+    /// A read. Costs no shared write where this strand has read this very value in this
+    /// transaction.
     #[inline]
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
@@ -79,8 +81,9 @@ impl<A: Recorded> Core<A> {
         })
     }
 
-    /// A loop of load, `f`, compare and exchange, recorded as such: the exchange answers for what was read. `f` is the program's: it may panic, or use
-    /// this very atomic, so it runs outside the clock's turn.
+    /// A loop of load, `f`, compare and exchange, recorded as such: the exchange answers for what
+    /// was read. `f` is the program's: it may panic, or use this very atomic, so it runs outside
+    /// the clock's turn.
     #[inline]
     #[track_caller]
     pub(super) fn update<V: Copy>(

@@ -1,12 +1,15 @@
 //! `std::sync::atomic`, tracked.
 //!
-//! A tracked atomic draws the place of each access in the order of all accesses together with its value, under a spin bit. Tracked atomics are
-//! thereby sequentially consistent, whatever the [`Ordering`] says: aerodrome looks for atomicity bugs, not for weak-memory bugs. The `Ordering` is
-//! still passed on to std's atomic, so what std guarantees (and panics at) holds.
+//! A tracked atomic draws the place of each access in the order of all accesses together with its
+//! value, under a spin bit. Tracked atomics are thereby sequentially consistent, whatever the
+//! [`Ordering`] says: aerodrome looks for atomicity bugs, not for weak-memory bugs. The `Ordering`
+//! is still passed on to std's atomic, so what std guarantees (and panics at) holds.
 //!
-//! A load of a value that this strand has already read in this transaction costs a few nanoseconds and no shared write.
+//! A load of a value that this strand has already read in this transaction costs a few nanoseconds
+//! and no shared write.
 //!
-//! An atomic with a [name](crate::name()) is a variable of [properties](crate::watch#named-atomics).
+//! An atomic with a [name](crate::name()) is a variable of
+//! [properties](crate::watch#named-atomics).
 //!
 //! What is [left out](super#left-out) is listed with the module above.
 

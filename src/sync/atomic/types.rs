@@ -71,7 +71,8 @@ macro_rules! common {
                 })
             }
 
-            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it
+            /// fails.
             #[inline]
             #[track_caller]
             #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
@@ -86,7 +87,8 @@ macro_rules! common {
                 }
             }
 
-            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it
+            /// fails.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(
@@ -99,7 +101,8 @@ macro_rules! common {
                 self.0.exchange(|a| a.compare_exchange(current, new, success, failure))
             }
 
-            /// As std's: a read and a write in one that answers for earlier reads; a read where it fails.
+            /// As std's: a read and a write in one that answers for earlier reads; a read where it
+            /// fails.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -112,7 +115,8 @@ macro_rules! common {
                 self.0.exchange(|a| a.compare_exchange_weak(current, new, success, failure))
             }
 
-            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the number of tries.
+            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the
+            /// number of tries.
             #[inline]
             #[track_caller]
             pub fn fetch_update<F>(
@@ -127,7 +131,8 @@ macro_rules! common {
                 self.try_update(set_order, fetch_order, f)
             }
 
-            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the number of tries.
+            /// As std's: a read and a write in one, or a read where `f` gives up, whatever the
+            /// number of tries.
             #[inline]
             #[track_caller]
             pub fn try_update(
@@ -183,7 +188,8 @@ macro_rules! common {
     };
 }
 
-/// Operations that read and write in one: `method(argument) -> result: what it counts as`, and where it does, if it changes nothing.
+/// Operations that read and write in one: `method(argument) -> result: what it counts as`, and
+/// where it does, if it changes nothing.
 macro_rules! operations {
     ($(
         $method:ident($($val:ident: $Arg:ty)?) -> $Value:ty:
