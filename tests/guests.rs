@@ -31,9 +31,9 @@ mod fixture {
     }
 
     #[atomic]
-    fn bump(value: &AtomicUsize) {
+    fn bump(value: &AtomicUsize, between: impl FnOnce()) {
         let before = value.load(SeqCst);
-        std::thread::yield_now();
+        between();
         value.store(before + 1, SeqCst);
     }
 
@@ -55,16 +55,23 @@ mod fixture {
         }
         const ROUNDS: usize = 2_000;
         let (value, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let both = std::sync::Barrier::new(2);
+        // In the first round both have looked before either stores.
+        let meet = |round| {
+            if round == 0 {
+                both.wait();
+            }
+        };
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for _ in 0..ROUNDS {
-                    bump(&value);
+                for round in 0..ROUNDS {
+                    bump(&value, || meet(round));
                     done.fetch_add(1, SeqCst);
                 }
             });
             scope.spawn(|| {
-                for _ in 0..ROUNDS {
-                    bump(&value);
+                for round in 0..ROUNDS {
+                    bump(&value, || meet(round));
                 }
                 // For ever, if the other one panics.
                 while done.load(SeqCst) < ROUNDS {
