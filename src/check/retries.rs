@@ -52,8 +52,8 @@ use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 /// So many events wait at most.
 const LIMIT: usize = 1 << 20;
 
-/// Takes recorded, well-formed events and gives out those that count, in the same order: see the
-/// [module's documentation](self).
+/// Takes recorded, well-formed events and gives out those that count, in the same order: by the
+/// [rules](crate#what-counts-as-what) of waiting and retrying.
 ///
 /// What comes out has no [`Op::Pause`], [`Op::Busy`] and [`Op::Restart`]; an exchange comes out as
 /// a read and write, a failed one as a read. With each event goes a tag of the caller's, such as

@@ -184,7 +184,7 @@ pub enum Belief {
     Unknown,
 }
 
-/// The accesses of a trace with what they saw; see [the module](self).
+/// The accesses of a trace with what they saw.
 #[derive(Debug)]
 pub struct Reads {
     is_on: bool,
