@@ -620,6 +620,48 @@ mod channels {
     }
 
     #[test]
+    fn an_answer_that_is_there_at_the_first_try_was_waited_for() {
+        let (jobs, work) = unbounded();
+        let (answers, done) = unbounded();
+        let sum = AtomicU64::new(0);
+        silent_between(
+            |pause| {
+                atomic_block!(name = "ask", {
+                    sum.store(1, SeqCst);
+                    jobs.send(1).unwrap();
+                    pause();
+                    assert_eq!(done.try_recv(), Ok(2));
+                    assert_eq!(sum.load(SeqCst), 2);
+                });
+            },
+            || {
+                let job = work.recv().unwrap();
+                answers.send(1 + sum.fetch_add(job, SeqCst)).unwrap();
+            },
+        );
+    }
+
+    #[test]
+    fn a_message_that_answers_nothing_was_not_waited_for() {
+        let (messages, inbox) = unbounded();
+        let sum = AtomicU64::new(0);
+        reported_between(
+            "take",
+            |pause| {
+                atomic_block!(name = "take", {
+                    let before = sum.load(SeqCst);
+                    pause();
+                    assert_eq!(inbox.try_recv(), Ok(before + 1));
+                });
+            },
+            || {
+                sum.fetch_add(1, SeqCst);
+                messages.send(1).unwrap();
+            },
+        );
+    }
+
+    #[test]
     fn to_ask_a_channel_and_then_to_receive_is_reported() {
         let (sender, receiver) = unbounded();
         sender.send(1).unwrap();

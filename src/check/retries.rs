@@ -13,7 +13,8 @@
 //! *write* is to do what others can see: a write, an effective update or exchange, a send, a
 //! receive, a signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
-//! undecided or of the present segment); at a lock, a vain try or its acquire.
+//! undecided or of the present segment); at a lock, a vain try or its acquire. A receive is seen by
+//! the update of its channel that follows it.
 //!
 //! Once a run writes an object, its earlier looks at the object count for good: it may have acted
 //! on them. Before that:
@@ -33,6 +34,9 @@
 //! 5. *A vain update made again* at its site drops the earlier one.
 //! 6. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
 //!    other strands work for the block.
+//! 7. *An answer is a wait*: a split comes before the receive of a message that was sent because
+//!    the segment had sent one, over any number of strands. No schedule has the one without the
+//!    other in between, whether or not the block had to wait for it this time.
 //!
 //! # The queue
 //!
@@ -84,12 +88,24 @@ pub struct Retries<T> {
     queues: Vec<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
     touched: Dense<ObjectId, u32>,
+    /// Those on their way that come after a send of an open block.
+    messages: FxHashMap<u32, Message>,
     /// What an exchange comes out as.
     exchange: Op,
     queue_ids: u32,
     /// The number of the last event.
     now: u64,
     held: usize,
+}
+
+/// Sends of open blocks: the strand of each block, and the number of its last such send.
+type Causes = Vec<(StrandId, u64)>;
+
+#[derive(Debug)]
+struct Message {
+    /// The strand of the block that it was sent in.
+    block: Option<StrandId>,
+    causes: Causes,
 }
 
 #[derive(Debug)]
@@ -139,6 +155,10 @@ struct Strand {
     workers: Vec<StrandId>,
     /// The lock that was acquired last.
     acquired: Option<u32>,
+    /// The block began with this event.
+    began: u64,
+    /// The sends that messages have told the strand of.
+    causes: Causes,
     /// Counts the runs, and what else decides all looks.
     runs: u32,
     run: Run,
@@ -503,6 +523,7 @@ impl<T: Copy> Retries<T> {
             strands: Dense::new(),
             queues: Vec::new(),
             touched: Dense::new(),
+            messages: FxHashMap::default(),
             exchange: Op::ReadWrite,
             queue_ids: 0,
             now: 0,
@@ -564,10 +585,20 @@ impl<T: Copy> Retries<T> {
         match event.op {
             Op::Begin => {
                 strand.in_block = true;
+                strand.began = self.now;
                 strand.run.clear();
             }
-            Op::Fork | Op::Join => self.end(event.other()),
+            Op::Fork => {
+                let causes = strand.causes.clone();
+                self.end(event.other());
+                self.strands[event.other()].causes = causes;
+            }
+            Op::Join => self.join(event),
             Op::Exit => self.end(event.strand),
+            Op::Send => self.send(event),
+            Op::Recv => {
+                self.receive(event);
+            }
             Op::Pause | Op::Busy | Op::Restart => return,
             _ => {}
         }
@@ -663,7 +694,20 @@ impl<T: Copy> Retries<T> {
                 run.exchanges.clear();
                 run.write(Some(event.target));
             }
-            Op::Send | Op::Recv | Op::Signal => {
+            Op::Send => {
+                run.exchanges.clear();
+                run.write(None);
+                self.send(event);
+            }
+            Op::Recv => {
+                run.exchanges.clear();
+                if self.receive(event) {
+                    self.strands[event.strand].run.begin_segment(number);
+                    let op = Op::Split;
+                    self.pass(Event { op, ..event }, tag, State::Counts, emit);
+                }
+            }
+            Op::Signal => {
                 run.exchanges.clear();
                 run.write(None);
             }
@@ -687,7 +731,10 @@ impl<T: Copy> Retries<T> {
                     op = Op::Split;
                 }
             }
-            Op::Begin => strand.in_block = true,
+            Op::Begin => {
+                strand.in_block = true;
+                strand.began = number;
+            }
             Op::End => {
                 strand.in_block = false;
                 if strand.root.is_none() {
@@ -696,9 +743,11 @@ impl<T: Copy> Retries<T> {
             }
             Op::Fork => {
                 let root = strand.root.unwrap_or(event.strand);
+                let causes = strand.causes.clone();
                 self.end(event.other());
                 let child = self.strands.entry(event.other());
                 child.root = Some(root);
+                child.causes = causes;
                 child.run.clear();
                 self.strands[root].workers.push(event.other());
             }
@@ -709,7 +758,7 @@ impl<T: Copy> Retries<T> {
                     let run = &mut self.strands[event.strand].run;
                     run.begin_segment(number);
                 }
-                self.end(event.other());
+                self.join(event);
             }
             Op::Exit => self.end(event.strand),
             _ => {}
@@ -719,6 +768,69 @@ impl<T: Copy> Retries<T> {
             return self.release(event.strand, emit);
         }
         self.pass(Event { op, ..event }, tag, state, emit);
+    }
+
+    /// The message comes after what its sender knows of, and after the sender's block.
+    fn send(&mut self, event: Event) {
+        let sender = &self.strands[event.strand];
+        let block = sender
+            .is_inside()
+            .then_some(sender.root.unwrap_or(event.strand));
+        if block.is_none() && sender.causes.is_empty() {
+            if !self.messages.is_empty() {
+                self.messages.remove(&event.target);
+            }
+            return;
+        }
+        let mut causes = sender.causes.clone();
+        let own = block.map(|strand| (strand, self.now));
+        self.learn(&mut causes, own.as_slice());
+        self.messages
+            .insert(event.target, Message { block, causes });
+    }
+
+    /// Whether the message comes from outside the receiver's block, and after a send of the block.
+    fn receive(&mut self, event: Event) -> bool {
+        if self.messages.is_empty() {
+            return false;
+        }
+        let Some(message) = self.messages.remove(&event.target) else {
+            return false;
+        };
+        let receiver = &mut self.strands[event.strand];
+        let block = receiver.root.unwrap_or(event.strand);
+        let mut known = std::mem::take(&mut receiver.causes);
+        self.learn(&mut known, &message.causes);
+        self.strands[event.strand].causes = known;
+        let is_own = |&cause: &(StrandId, u64)| cause.0 == block && self.is_open(cause);
+        message.block != Some(block) && message.causes.iter().any(is_own)
+    }
+
+    /// Adds the sends that are of open blocks and not before their last wait.
+    fn learn(&self, known: &mut Causes, causes: &[(StrandId, u64)]) {
+        known.retain(|&cause| self.is_open(cause));
+        for &(strand, number) in causes.iter().filter(|&&cause| self.is_open(cause)) {
+            match known.iter_mut().find(|(it, _)| *it == strand) {
+                Some((_, last)) => *last = number.max(*last),
+                None => known.push((strand, number)),
+            }
+        }
+    }
+
+    fn is_open(&self, (strand, number): (StrandId, u64)) -> bool {
+        let strand = &self.strands[strand];
+        strand.in_block && number > strand.began.max(strand.run.segment)
+    }
+
+    /// What the other strand knows of comes before what follows.
+    fn join(&mut self, event: Event) {
+        let causes = std::mem::take(&mut self.strands.entry(event.other()).causes);
+        if !causes.is_empty() {
+            let mut known = std::mem::take(&mut self.strands[event.strand].causes);
+            self.learn(&mut known, &causes);
+            self.strands[event.strand].causes = known;
+        }
+        self.end(event.other());
     }
 
     /// A strand inside a block has acquired a lock.

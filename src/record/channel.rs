@@ -59,7 +59,8 @@ impl Receipt {
 }
 
 impl<T> Envelope<T> {
-    /// Records the receipt, which changes what others see of the channel.
+    /// Records the receipt, and that it changes what others see of the channel. In this order: the
+    /// receipt may show that the block has waited, and then the change is part of what follows.
     pub(crate) fn open_from(
         self,
         channel: &Channel,
@@ -67,12 +68,14 @@ impl<T> Envelope<T> {
         site: &'static Location<'static>,
     ) -> T {
         // Of a rendezvous there is nothing to be seen.
+        let is_visible = self.stamp.receipt.is_none();
+        let payload = self.open(pen, site);
         if let Some(pen) = pen
-            && self.stamp.receipt.is_none()
+            && is_visible
         {
             pen.atomic(channel, site, || ((), What::UpdateChannel));
         }
-        self.open(pen, site)
+        payload
     }
 
     fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {

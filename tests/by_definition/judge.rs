@@ -272,7 +272,7 @@ struct Step {
     /// Nobody else works for the block.
     is_alone: bool,
     dropped: bool,
-    /// A pause or a restart that is a split.
+    /// A pause or a restart that is a split, or a receive that one comes before.
     splits: bool,
     /// A failed exchange: the step that it answers for, and whether it was retried.
     since: usize,
@@ -300,7 +300,7 @@ impl Run {
     }
 
     fn writes(&self, i: usize) -> bool {
-        let others_see = matches!(self.op(i), Op::Send | Op::Recv | Op::Signal);
+        let others_see = matches!(self.op(i), Op::Send | Op::Signal);
         others_see || self.writes_to(i).is_some()
     }
 
@@ -361,42 +361,48 @@ impl Run {
         }
     }
 
-    fn judge(mut self) -> Vec<Step> {
-        for k in 0..self.0.len() {
-            let op = self.op(k);
-            let is_exchange = matches!(op, Op::CompareExchange | Op::CompareExchangeFailed);
-            if let Some(seen) = self.sees(k) {
-                self.retry(k, seen, is_exchange);
-                self.wait(k, seen);
-                for i in (0..k)
-                    .filter(|&i| self.look(i) == Some(seen))
-                    .collect::<Vec<_>>()
-                {
-                    let is_retried = (i + 1..k).any(|f| self.0[f].retried && i < self.0[f].since);
-                    let is_vain = matches!(self.op(i), Op::Vain(_))
-                        && matches!(op, Op::Vain(_) | Op::Update(_) | Op::ReadWrite)
-                        && self.same_site(i, k);
-                    let is_divided = self.is_divided(i, k);
-                    if is_divided || is_retried || is_vain || is_exchange {
-                        self.drop_look(i, k);
-                    }
-                }
-            }
-            if op == Op::CompareExchangeFailed {
-                let answers_for = (0..k).rev().find(|&i| self.look(i) == self.look(k));
-                let since =
-                    answers_for.filter(|&i| !self.is_divided(i, k) && !self.is_overwritten(i, k));
-                self.0[k].since = since.unwrap_or(k);
-            }
-            if op == Op::Restart {
-                let first = (0..k).rev().find(|&i| self.divides(i)).map_or(0, |i| i + 1);
-                if !(first..k).any(|i| self.writes(i)) {
-                    (first..k).for_each(|i| self.drop_look(i, k));
-                    self.0[k].splits = self.0[k].is_alone;
+    /// Takes the next step.
+    fn judge(&mut self, step: Step) {
+        self.0.push(step);
+        let k = self.0.len() - 1;
+        let op = self.op(k);
+        let is_exchange = matches!(op, Op::CompareExchange | Op::CompareExchangeFailed);
+        if let Some(seen) = self.sees(k) {
+            self.retry(k, seen, is_exchange);
+            self.wait(k, seen);
+            for i in (0..k)
+                .filter(|&i| self.look(i) == Some(seen))
+                .collect::<Vec<_>>()
+            {
+                let is_retried = (i + 1..k).any(|f| self.0[f].retried && i < self.0[f].since);
+                let is_vain = matches!(self.op(i), Op::Vain(_))
+                    && matches!(op, Op::Vain(_) | Op::Update(_) | Op::ReadWrite)
+                    && self.same_site(i, k);
+                let is_divided = self.is_divided(i, k);
+                if is_divided || is_retried || is_vain || is_exchange {
+                    self.drop_look(i, k);
                 }
             }
         }
-        self.0
+        if op == Op::CompareExchangeFailed {
+            let answers_for = (0..k).rev().find(|&i| self.look(i) == self.look(k));
+            let since =
+                answers_for.filter(|&i| !self.is_divided(i, k) && !self.is_overwritten(i, k));
+            self.0[k].since = since.unwrap_or(k);
+        }
+        if op == Op::Restart {
+            let first = (0..k).rev().find(|&i| self.divides(i)).map_or(0, |i| i + 1);
+            if !(first..k).any(|i| self.writes(i)) {
+                (first..k).for_each(|i| self.drop_look(i, k));
+                self.0[k].splits = self.0[k].is_alone;
+            }
+        }
+    }
+
+    /// Where the present segment began: an index into the trace.
+    fn segment(&self) -> Option<usize> {
+        let last = (0..self.0.len()).rev().find(|&i| self.divides(i));
+        last.map(|i| self.0[i].at)
     }
 
     /// The failures that step `k` tries again.
@@ -468,12 +474,14 @@ struct Whereabouts {
 #[derive(Default)]
 struct Runs {
     strands: HashMap<u32, Whereabouts>,
-    runs: Vec<Vec<Step>>,
+    runs: Vec<Run>,
+    /// All events, each with the run of the block that it belongs to.
+    trace: Vec<(Event, Option<usize>)>,
 }
 
 impl Runs {
     fn begin(&mut self, strand: u32) {
-        self.runs.push(Vec::new());
+        self.runs.push(Run(Vec::new()));
         self.strands.entry(strand).or_default().run = Some(self.runs.len() - 1);
     }
 
@@ -491,27 +499,70 @@ impl Runs {
         }
     }
 
+    /// The last event before this one that a strand did, or by which it was forked.
+    fn last_of(&self, strand: u32, before: usize) -> Option<usize> {
+        let mut earlier = self.trace[..before].iter();
+        earlier.rposition(|(event, _)| {
+            event.strand.0 == strand || event.op == Op::Fork && event.target == strand
+        })
+    }
+
+    fn send_of(&self, message: u32, before: usize) -> Option<usize> {
+        let mut earlier = self.trace[..before].iter();
+        earlier.rposition(|(event, _)| event.op == Op::Send && event.target == message)
+    }
+
+    /// Does a message that is received in a block come from outside of it, and after a send that
+    /// the block made in its present segment?
+    fn is_answer(&self, block: usize, message: u32) -> bool {
+        let Some(sent) = self.send_of(message, self.trace.len()) else {
+            return false;
+        };
+        let segment = self.runs[block].segment();
+        let is_cause = |at: usize| {
+            let (event, within) = self.trace[at];
+            event.op == Op::Send && within == Some(block) && segment.is_none_or(|it| at > it)
+        };
+        let (mut is_seen, mut rest) = (vec![false; sent + 1], vec![sent]);
+        while let Some(at) = rest.pop() {
+            if std::mem::replace(&mut is_seen[at], true) {
+                continue;
+            }
+            let event = self.trace[at].0;
+            rest.extend(self.last_of(event.strand.0, at));
+            match event.op {
+                Op::Recv => rest.extend(self.send_of(event.target, at)),
+                Op::Join => rest.extend(self.last_of(event.target, at)),
+                _ => {}
+            }
+        }
+        self.trace[sent].1 != Some(block) && (0..=sent).any(|at| is_seen[at] && is_cause(at))
+    }
+
     fn take(&mut self, at: usize, event: &Event) {
         let (strand, target) = (event.strand.0, event.target);
         let me = self.strands.entry(strand).or_default().clone();
         let root = me.root.unwrap_or(strand);
+        let block = self.strands.get(&root).and_then(|root| root.run);
         let child = self.strands.get(&target).and_then(|child| child.root);
-        if let Some(run) = me.run {
+        if let (Some(run), Some(block)) = (me.run, block) {
             let is_guard = event.op == Op::ReadWrite && me.acquired == Some(target);
             let works = |it: &Whereabouts| it.root == Some(strand);
             let is_alone = me.root.is_none() && !self.strands.values().any(works);
-            self.runs[run].push(Step {
+            let is_answer = event.op == Op::Recv && self.is_answer(block, target);
+            self.runs[run].judge(Step {
                 at,
                 event: *event,
                 through_guard: is_guard,
                 waits: event.op == Op::Join && child != Some(root),
                 is_alone,
                 dropped: false,
-                splits: false,
+                splits: is_answer,
                 since: usize::MAX,
                 retried: false,
             });
         }
+        self.trace.push((*event, block));
         let is_inside = me.run.is_some();
         match event.op {
             Op::Begin => {
@@ -558,11 +609,7 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
     for (at, event) in events.iter().enumerate() {
         runs.take(at, event);
     }
-    let steps: Vec<Step> = runs
-        .runs
-        .into_iter()
-        .flat_map(|run| Run(run).judge())
-        .collect();
+    let steps: Vec<Step> = runs.runs.into_iter().flat_map(|run| run.0).collect();
     let find = |at| steps.iter().find(|step| step.at == at);
     let mut result = Counting::default();
     for (at, &event) in events.iter().enumerate() {
@@ -581,8 +628,13 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
             Op::CompareExchangeFailed => Op::Read,
             op => op,
         };
-        let counts = Event { op, ..event };
-        result.events.push((counts, at as u64 + 1));
+        let position = at as u64 + 1;
+        if event.op == Op::Recv && splits {
+            result.waits += 1;
+            let op = Op::Split;
+            result.events.push((Event { op, ..event }, position));
+        }
+        result.events.push((Event { op, ..event }, position));
     }
     result
 }

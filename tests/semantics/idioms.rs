@@ -41,6 +41,7 @@ fn parse(step: &str) -> Event {
         Some(&"bare") => BARE,
         Some(&"m1") => 100,
         Some(&"m2") => 101,
+        Some(&"m3") => 102,
         // A variable is a letter.
         Some(name) => u32::from(name.as_bytes()[0] - b'a'),
     };
@@ -215,14 +216,31 @@ fn a_vain_update_that_is_made_again_elsewhere_counts() {
 
 #[test]
 fn half_a_batch_that_was_drained_is_reported() {
-    let first = "1 begin, 1 channel c 8, 1 send m1, 0 begin, 0 channel c 1, 0 recv m1, 0 r c 1";
+    let first = "1 begin, 1 channel c 8, 1 send m1, 0 begin, 0 recv m1, 0 channel c 1, 0 r c 1";
     let second = "1 channel c 8, 1 send m2, 1 end";
     // The vain try_recv ended the loop: the second message was not there yet.
     reported(&format!("{first}, 0 pause, 0 w z 2, {second}, 0 end"));
     // It polls until all of the batch is there.
     silent(&format!(
-        "{first}, 0 pause, {second}, 0 channel c 1, 0 recv m2, 0 w z 2, 0 end"
+        "{first}, 0 pause, {second}, 0 recv m2, 0 channel c 1, 0 w z 2, 0 end"
     ));
+}
+
+#[test]
+fn a_receive_of_the_answer_to_the_blocks_own_message_is_a_wait() {
+    let asked = "0 begin, 0 r a 1, 0 channel c 2, 0 send m1, 1 recv m1, 1 channel c 8";
+    let answered = "1 channel d 9, 1 send m2, 0 recv m2, 0 channel d 3";
+    silent(&format!("{asked}, 1 w a 9, {answered}, 0 w a 4, 0 end"));
+    // The answer is passed on by a third strand, which also looks at the channel.
+    let passed_on = "1 send m2, 2 recv m2, 2 r d 8, 2 send m3, 0 recv m3, 0 channel d 3";
+    silent(&format!("{asked}, {passed_on}, 0 w a 4, 0 end"));
+    // What comes after the answer is judged.
+    let after = "0 r b 5, 1 w b 9, 0 w b 6, 0 end";
+    reported(&format!("{asked}, {answered}, {after}"));
+    // A message that answers nothing, or another block's message, is no wait.
+    reported("0 begin, 0 w a 1, 1 r a 9, 1 send m2, 0 recv m2, 0 channel d 3, 0 w a 4, 0 end");
+    let before = "0 begin, 0 send m1, 0 end, 1 recv m1, 0 begin, 0 r a 1, 1 w a 9";
+    reported(&format!("{before}, {answered}, 0 w a 4, 0 end"));
 }
 
 #[test]
