@@ -72,6 +72,15 @@ impl Standing {
     }
 }
 
+/// An object is gone, though others' records of it are yet to be merged.
+#[derive(Debug)]
+struct Dropped {
+    /// Who has dropped it.
+    family: u32,
+    /// The records have been merged.
+    is_retired: bool,
+}
+
 #[derive(Debug, Default)]
 struct Family {
     /// Where the first strand came from, and who runs there, when that was looked up.
@@ -171,8 +180,9 @@ pub(super) struct Families {
     of_object: Vec<u32>,
     all: HashMap<u32, Family>,
     unclaimed: Vec<Unclaimed>,
-    /// Who has dropped an object whose retirement is yet to be merged.
-    dropped: HashMap<ObjectId, u32>,
+    /// The objects whose drop was merged before other records of theirs, until their numbers have
+    /// other owners.
+    dropped: HashMap<ObjectId, Dropped>,
     /// First strands of families that have something to tell, or may have.
     alarms: Vec<u32>,
     /// Whether any family visits another.
@@ -209,11 +219,19 @@ impl Families {
     /// The strand has dropped an object, which retires later.
     pub(super) fn drops(&mut self, strand: StrandId, object: ObjectId) {
         let family = self.of(strand);
-        self.dropped.insert(object, family);
+        let is_retired = false;
+        self.dropped.insert(object, Dropped { family, is_retired });
         for it in &mut self.unclaimed {
             if it.objects.contains(&object) {
                 it.candidates.push(family);
             }
+        }
+    }
+
+    /// The object has retired.
+    pub(super) fn retires(&mut self, object: ObjectId) {
+        if let Some(dropped) = self.dropped.get_mut(&object) {
+            dropped.is_retired = true;
         }
     }
 
@@ -225,7 +243,14 @@ impl Families {
     /// An object is first touched by this strand.
     pub(super) fn own(&mut self, object: u32, strand: StrandId) {
         let family = self.of(strand);
-        self.dropped.remove(&ObjectId(object));
+        // Of a former owner of the number.
+        if !self.dropped.is_empty() {
+            let object = ObjectId(object);
+            let dropped = self.dropped.get(&object);
+            if dropped.is_some_and(|it| it.is_retired) {
+                self.dropped.remove(&object);
+            }
+        }
         *entry(&mut self.of_object, object) = family;
     }
 
@@ -273,7 +298,8 @@ impl Families {
             self.present(owner.unwrap_or(0))
         });
         families.extend(owners.filter(|&owner| owner != 0));
-        families.extend(objects.iter().filter_map(|object| self.dropped.get(object)));
+        let dropped = objects.iter().filter_map(|object| self.dropped.get(object));
+        families.extend(dropped.map(|it| it.family));
         let is_host = |&&family: &&u32| self.standing(family, names) == Standing::Host;
         let host = match one {
             true => families.first().copied(),

@@ -33,6 +33,8 @@ pub(super) trait Sink {
     /// The strand has dropped the object, though the retirement is yet to come: there are records
     /// of others before it.
     fn drops(&mut self, strand: StrandId, object: u32);
+    /// The retirement of such an object was the last event.
+    fn retires(&mut self, object: u32);
     fn name(&mut self, object: u32, name: u32);
     /// Whether no transaction is open and nobody wants to see the events of those that begin and
     /// end in one go: see [`skip`](Self::skip).
@@ -994,6 +996,7 @@ impl Merge {
                 site: SiteId::NONE,
                 op: Op::Retire,
             });
+            sink.retires(object);
             self.retire(object);
         }
     }

@@ -425,6 +425,10 @@ impl Sink for Session {
         self.families.drops(strand, ObjectId(object));
     }
 
+    fn retires(&mut self, object: u32) {
+        self.families.retires(ObjectId(object));
+    }
+
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
         if let Some(trace) = &mut self.trace

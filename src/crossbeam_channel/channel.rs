@@ -482,7 +482,7 @@ impl<T> Receiver<T> {
 /// Waits for time to pass: for no other strand, so the transaction goes on.
 fn sleep<R>(pen: Option<Pen>, receive: impl FnOnce() -> R) -> R {
     if let Some(pen) = pen {
-        pen.flush_held();
+        pen.flush();
     }
     receive()
 }

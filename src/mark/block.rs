@@ -199,15 +199,15 @@ pub fn begin(block: &'static Block) -> Transaction {
 impl Drop for Transaction {
     #[inline(always)]
     fn drop(&mut self) {
-        if !record::ends_plainly() {
-            end_otherwise();
+        if !record::try_end() {
+            end_slow();
         }
     }
 }
 
 /// A run of a block ends that is part of another's transaction, or recorded nothing, or panics.
 #[inline(never)]
-extern "C" fn end_otherwise() {
+extern "C" fn end_slow() {
     if let Some(block) = record::end() {
         block.has_recorded_nothing();
     }

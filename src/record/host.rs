@@ -1,7 +1,10 @@
 //! What the recorder needs of whoever takes the records: a small interface, which `collect`
 //! installs when the process starts. The recorder does not know the collector.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+
+use super::strand::untracked;
 
 /// Whoever takes the records.
 pub(crate) trait Host: Sync {
@@ -48,4 +51,27 @@ pub(crate) fn install(host: &'static dyn Host) {
 
 pub(super) fn host() -> Option<&'static dyn Host> {
     HOST.get().copied()
+}
+
+/// Runs what is ours alone: if it panics, checking ends, and the program goes on.
+pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(result) => Some(result),
+        Err(payload) => {
+            if let Some(host) = host() {
+                host.failed(payload);
+            }
+            None
+        }
+    }
+}
+
+/// What somebody waits for does not come. Checking ends, without a verdict, and the program goes
+/// on.
+#[cold]
+#[inline(never)]
+pub(super) fn give_up(what: &'static str) {
+    if let Some(host) = host() {
+        untracked(|| host.give_up(what));
+    }
 }

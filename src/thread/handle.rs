@@ -51,7 +51,7 @@ impl Drop for Forked {
 /// Publishes what is held back: the strand is about to wait for another.
 pub(super) fn about_to_wait() {
     if let Some(pen) = pen() {
-        pen.flush_held();
+        pen.flush();
     }
 }
 

@@ -110,7 +110,7 @@ impl Track {
                 .compare_exchange(UNBORN, BEING_BORN, Ordering::Acquire, Ordering::Acquire);
         if mine.is_err() {
             // What is held back must not wait with us.
-            pen.flush_held();
+            pen.flush();
             while self.state.load(Ordering::Acquire) != BORN {
                 std::thread::yield_now();
             }

@@ -26,7 +26,7 @@ impl Origin {
 
     /// That of the current thread. Allocates nothing and takes no lock of ours: a thread's first
     /// record may come from the allocator.
-    pub(super) fn capture() -> Origin {
+    pub(in crate::record) fn capture() -> Origin {
         let (mut frames, mut count) = ([0; Self::FRAMES], 0);
         let keep = |frame: &backtrace::Frame| {
             frames[count % Self::FRAMES] = frame.ip() as usize;

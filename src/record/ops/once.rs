@@ -1,14 +1,18 @@
-//! A value that is set once: what `OnceLock` and `OnceCell` carry.
+//! What is done once and for all: the value that `OnceLock` and `OnceCell` carry, and the flag of
+//! `Once` and its kin.
 
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use once_cell::sync::OnceCell;
 
 use super::clock::Clock;
-use super::code::TypeName;
-use super::{Object, What, pen};
+use super::object::Object;
+use crate::record::buffer::code::TypeName;
+use crate::record::buffer::record::What;
+use crate::record::strand::pen;
 
 /// A cell that is written once, by whoever comes first; the others wait for it.
 pub(crate) struct OnceCore<T> {
@@ -149,7 +153,7 @@ pub(crate) fn initialise<R>(
 ) -> (R, bool) {
     if let Some(pen) = pen() {
         // What is held back must not wait with us.
-        pen.flush_held();
+        pen.flush();
     }
     let has_run = Cell::new(false);
     let result = pass(&has_run);
@@ -174,4 +178,66 @@ pub(crate) fn publish(
         None => set(),
     };
     debug_assert!(was_free, "set behind the gate");
+}
+
+/// A flag that is set once. Changes as one with the object's tickets, which a foreign state cannot.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) object: Object<Clock>,
+    done: AtomicBool,
+}
+
+impl Done {
+    #[track_caller]
+    pub(crate) const fn new(type_name: TypeName) -> Self {
+        Self {
+            object: Object::atomic(type_name),
+            done: AtomicBool::new(false),
+        }
+    }
+
+    /// A look that is not recorded.
+    #[inline]
+    pub(crate) fn peek(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// A read.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn look(&self, site: &'static Location<'static>) -> bool {
+        match pen() {
+            Some(pen) => pen.load(&self.object, site, || self.peek()),
+            None => self.peek(),
+        }
+    }
+
+    /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and
+    /// finds that it was done.
+    #[inline]
+    pub(crate) fn once(&self, site: &'static Location<'static>, enter: impl FnOnce(&dyn Fn())) {
+        if !self.peek() {
+            let ((), has_run) = initialise(site, |has_run| {
+                enter(&|| {
+                    has_run.set(true);
+                    self.complete(site);
+                });
+            });
+            if has_run {
+                return;
+            }
+        }
+        if let Some(pen) = pen() {
+            pen.look(What::Found, &self.object, site, || self.peek());
+        }
+    }
+
+    /// It has been done. In a callback of somebody else's, so this must not panic.
+    fn complete(&self, site: &'static Location<'static>) {
+        let done = || self.done.store(true, Ordering::Release);
+        match pen() {
+            Some(pen) => pen.atomic(&self.object, site, || (done(), What::UpdateInit)),
+            None => done(),
+        }
+    }
 }

@@ -16,9 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_channel::{SendTimeoutError, TrySendError};
 
+use super::atomic::Effect;
 use super::clock::{Clock, Moment};
-use super::code::TypeName;
-use super::{Effect, Object, Pen, What, pen, untracked};
+use super::object::Object;
+use crate::record::buffer::code::{self, TypeName};
+use crate::record::buffer::record::What;
+use crate::record::strand::{Pen, pen, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -283,7 +286,7 @@ impl Channel {
 
     /// The present moment, at which nobody is sending.
     pub(crate) fn moment(&self) -> Moment {
-        self.order.observe(|| ()).1
+        self.order.settled()
     }
 
     /// Records that a try was in vain at an earlier moment, unless the channel has changed since:
@@ -351,5 +354,35 @@ pub(crate) fn wait<R>(
             untracked(receive)
         }
         None => receive(),
+    }
+}
+
+impl Pen {
+    /// The number of a message to be sent, which travels with it.
+    pub(crate) fn message(self) -> u32 {
+        let _writer = self.writer();
+        self.0.ids.draw()
+    }
+
+    /// Takes back the number of a message that was not sent.
+    pub(crate) fn unsend(self, message: u32) {
+        let _writer = self.writer();
+        self.0.ids.put_back(message);
+    }
+
+    /// A message was sent. It may have been received already: what counts as its sending is the
+    /// last record before this one.
+    pub(crate) fn send(self, message: u32, site: &'static Location<'static>) {
+        self.writer().push(What::Send, message, 0, code::site(site));
+    }
+
+    /// A message was received.
+    pub(crate) fn receive(self, message: u32, site: &'static Location<'static>) {
+        self.writer().push(What::Recv, message, 1, code::site(site));
+    }
+
+    /// A message was dropped unreceived.
+    fn lose(self, message: u32) {
+        self.writer().push(What::Lost, message, 1, 0);
     }
 }

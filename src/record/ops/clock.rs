@@ -5,9 +5,9 @@
 //! then the version, which counts the changes of the value, and a bit that says that somebody is
 //! between drawing the ticket and storing the value. A read that must be recorded draws a ticket
 //! under the last bit; a read that need not (the strand has read this version in this transaction)
-//! is a seqlock read and writes nothing.
+//! is a seqlock's, from [`now`](Clock::now) to [`is_still`](Clock::is_still), and writes nothing.
 
-use super::prim::{AtomicU64, Backoff, Ordering, fence};
+use super::super::buffer::prim::{AtomicU64, Backoff, Ordering, fence};
 
 const BUSY: u64 = 1 << 63;
 
@@ -22,7 +22,7 @@ pub(crate) struct Clock(AtomicU64);
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    pub(super) const FIRST: Moment = Moment(0);
+    pub(crate) const FIRST: Moment = Moment(0);
 
     pub(crate) fn ticket(self) -> u32 {
         self.0 as u32
@@ -55,7 +55,7 @@ impl Clock {
     }
 
     /// Whether every change is recorded with its value.
-    pub(super) fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         self.0.load(Ordering::Relaxed) & WATCHED != 0
     }
 
@@ -72,11 +72,7 @@ impl Clock {
         } else {
             self.enter_slow()?
         };
-        Some(Turn {
-            clock: self,
-            then,
-            now: then,
-        })
+        Some(Turn { clock: self, then })
     }
 
     #[inline(always)]
@@ -101,76 +97,91 @@ impl Clock {
         }
     }
 
-    /// Runs `read` at a moment at which nobody is changing the value, and says which moment that
-    /// was; at any moment where somebody seems to have been stopped while changing it.
-    #[inline]
-    pub(crate) fn observe<T>(&self, read: impl Fn() -> T) -> (T, Moment) {
+    /// The present moment; nothing while somebody is changing the value.
+    #[inline(always)]
+    pub(crate) fn now(&self) -> Option<Moment> {
+        let now = self.0.load(Ordering::Acquire);
+        (now & BUSY == 0).then_some(Moment(now))
+    }
+
+    /// The same, after whoever is changing the value; or, where he seems to have been stopped, in
+    /// spite of him.
+    pub(crate) fn settled(&self) -> Moment {
         let mut backoff = Backoff::default();
         loop {
-            let before = self.0.load(Ordering::Acquire);
-            if before & BUSY == 0 {
-                let value = read();
-                // The value's load must not sink below this one.
-                fence(Ordering::Acquire);
-                let after = self.0.load(Ordering::Relaxed);
-                if after >> 32 == before >> 32 {
-                    return (value, Moment(before));
-                }
-            }
-            if !backoff.relax() {
-                return (read(), Moment(before & !BUSY));
+            let now = self.0.load(Ordering::Acquire);
+            if now & BUSY == 0 || !backoff.relax() {
+                return Moment(now & !BUSY);
             }
         }
     }
+
+    /// Whether nobody has changed the value since, or is about to: what was read of it in between
+    /// is one value.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn is_still(&self, moment: Moment) -> bool {
+        // The value's load must not sink below this one.
+        fence(Ordering::Acquire);
+        self.0.load(Ordering::Relaxed) >> 32 == moment.0 >> 32
+    }
 }
 
-/// The time in which the value is ours alone. Ends without a ticket drawn unless
-/// [`draw`](Self::draw) was called.
+/// The time in which the value is ours alone. Dropped, it ends as if it had never been.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     clock: &'a Clock,
     then: Moment,
-    now: Moment,
 }
 
 impl Turn<'_> {
     /// The moment that the clock showed when the turn began.
+    #[inline(always)]
     pub(crate) fn moment(&self) -> Moment {
         self.then
     }
 
     /// Whether this turn's change is to be recorded with its value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
         self.then.0 & WATCHED != 0
     }
 
-    /// From the next turn on every change is to be recorded with its value. Comes after
-    /// [`draw`](Self::draw).
-    pub(crate) fn watch(&mut self) {
-        self.now.0 |= WATCHED;
+    /// Draws a ticket, and ends the turn: the ticket, and the moment after it.
+    #[inline(always)]
+    pub(crate) fn draw(self, changed: bool) -> (u32, Moment) {
+        let then = self.then;
+        (then.ticket(), self.end_at(then.next(changed)))
     }
 
-    /// Draws the ticket of this turn: the ticket, and the moment after it.
-    #[inline]
-    pub(crate) fn draw(&mut self, changed: bool) -> (u32, Moment) {
-        self.now = self.then.next(changed);
-        (self.then.ticket(), self.now)
+    /// The same after a change, and from the next turn on every change is to be recorded with its
+    /// value.
+    pub(crate) fn draw_watched(self) -> (u32, Moment) {
+        let then = self.then;
+        let Moment(now) = then.next(true);
+        (then.ticket(), self.end_at(Moment(now | WATCHED)))
     }
 
-    /// Makes a new version without a ticket: the moment after it.
-    #[inline]
-    pub(crate) fn change(&mut self) -> Moment {
+    /// Makes a new version without a ticket, and ends the turn: the moment after it.
+    #[inline(always)]
+    pub(crate) fn change(self) -> Moment {
         let Moment(now) = self.then.next(true);
-        self.now = Moment(now & !u64::from(u32::MAX) | u64::from(self.then.ticket()));
-        self.now
+        let ticket = u64::from(self.then.ticket());
+        self.end_at(Moment(now & !u64::from(u32::MAX) | ticket))
+    }
+
+    #[inline(always)]
+    fn end_at(self, now: Moment) -> Moment {
+        self.clock.0.store(now.0, Ordering::Release);
+        std::mem::forget(self);
+        now
     }
 }
 
 impl Drop for Turn<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.clock.0.store(self.now.0, Ordering::Release);
+        self.clock.0.store(self.then.0, Ordering::Release);
     }
 }
 
@@ -189,16 +200,17 @@ mod loom_tests {
                 .map(|_| {
                     let shared = shared.clone();
                     loom::thread::spawn(move || {
-                        let mut turn = shared.0.enter().unwrap();
-                        let (ticket, _) = turn.draw(true);
+                        let turn = shared.0.enter().unwrap();
                         let value = shared.1.load(Ordering::Relaxed);
-                        assert_eq!(value, ticket);
                         shared.1.store(value + 1, Ordering::Relaxed);
+                        assert_eq!(turn.draw(true).0, value);
                     })
                 })
                 .collect();
-            let (value, moment) = shared.0.observe(|| shared.1.load(Ordering::Relaxed));
-            assert_eq!(value, moment.version());
+            if let Some(moment) = shared.0.now() {
+                let value = shared.1.load(Ordering::Relaxed);
+                assert!(!shared.0.is_still(moment) || value == moment.version());
+            }
             for writer in writers {
                 writer.join().unwrap();
             }
@@ -211,16 +223,10 @@ mod loom_tests {
         loom::model(|| {
             let clock = Arc::new(Clock::new());
             let other = clock.clone();
-            let watcher = loom::thread::spawn(move || {
-                let mut turn = other.enter().unwrap();
-                let (ticket, _) = turn.draw(true);
-                turn.watch();
-                ticket
-            });
-            let mut turn = clock.enter().unwrap();
-            let (ticket, moment) = turn.draw(true);
+            let watcher = loom::thread::spawn(move || other.enter().unwrap().draw_watched().0);
+            let turn = clock.enter().unwrap();
             let knows = turn.is_watched();
-            drop(turn);
+            let (ticket, moment) = turn.draw(true);
             assert_eq!(moment.version(), ticket + 1);
             assert_eq!(knows, watcher.join().unwrap() < ticket);
             assert!(clock.is_watched());

@@ -3,10 +3,11 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::chunk::GUARDS_MOVE;
+use super::atomic::draw_watched;
 use super::clock::Clock;
-use super::code::{self, TypeName};
-use super::pen;
+use crate::record::buffer::code::{self, TypeName};
+use crate::record::buffer::record::{GUARDS_MOVE, Record, What};
+use crate::record::strand::{Pen, pen};
 use crate::trace::ObjectKind;
 
 /// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
@@ -28,7 +29,7 @@ impl Tickets {
 
     /// Draws a ticket while the lock is held exclusively: how many were drawn before.
     #[inline]
-    pub(super) fn draw(&self) -> u32 {
+    pub(in crate::record) fn draw(&self) -> u32 {
         let alone = self.alone.load(Ordering::Relaxed);
         self.alone.store(alone.wrapping_add(1), Ordering::Relaxed);
         alone.wrapping_add(self.among.load(Ordering::Relaxed))
@@ -37,7 +38,7 @@ impl Tickets {
     /// Draws the ticket of one of several holders. Their records have no order among them, but one
     /// with those before and after: how many were drawn alone before.
     #[inline]
-    pub(super) fn draw_shared(&self) -> u32 {
+    pub(in crate::record) fn draw_shared(&self) -> u32 {
         if GUARDS_MOVE {
             return self.draw_any();
         }
@@ -47,7 +48,7 @@ impl Tickets {
 
     /// Draws a ticket of what nobody holds.
     #[inline]
-    pub(super) fn draw_any(&self) -> u32 {
+    pub(in crate::record) fn draw_any(&self) -> u32 {
         self.alone.fetch_add(1, Ordering::Relaxed)
     }
 }
@@ -86,27 +87,27 @@ pub(crate) struct Generational(AtomicU64);
 /// An object among all that there ever were. (A number would have to be recycled 2^32 times within
 /// one transaction to be mistaken.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity(u64);
+pub(in crate::record) struct Identity(u64);
 
 impl Identity {
     /// Of an object that was not used yet.
-    pub(super) const NONE: Identity = Identity(0);
+    pub(in crate::record) const NONE: Identity = Identity(0);
 
     /// 0 before the first use.
     #[inline(always)]
-    pub(super) fn number(self) -> u32 {
+    pub(in crate::record) fn number(self) -> u32 {
         self.0 as u32
     }
 
     #[inline(always)]
-    pub(super) fn is_drawn(self) -> bool {
+    pub(in crate::record) fn is_drawn(self) -> bool {
         self.number() != 0
     }
 }
 
 impl Generational {
     #[inline(always)]
-    pub(super) fn identity(&self) -> Identity {
+    pub(in crate::record) fn identity(&self) -> Identity {
         Identity(self.0.load(Ordering::Relaxed))
     }
 }
@@ -160,7 +161,7 @@ impl Order for Clock {
 
     fn last(&self) -> u32 {
         // Whoever drops it has it alone.
-        self.enter().map_or(0, |mut turn| turn.draw(true).0)
+        self.enter().map_or(0, |turn| turn.draw(true).0)
     }
 
     fn is_watched(&self) -> bool {
@@ -176,18 +177,18 @@ impl Order for Clock {
 #[derive(Debug)]
 pub(crate) struct Object<O: Order = Tickets> {
     /// 0 until the first use.
-    pub(super) id: O::Number,
+    pub(in crate::record) id: O::Number,
     kind: ObjectKind,
     created: Option<&'static Location<'static>>,
-    pub(super) type_name: Option<TypeName>,
-    pub(super) order: O,
+    pub(in crate::record) type_name: Option<TypeName>,
+    pub(in crate::record) order: O,
 }
 
 const _: () = assert!(ObjectKind::Variable as u8 == 0);
 
 impl<O: Order> Object<O> {
     /// What it is.
-    pub(super) fn kind(&self) -> ObjectKind {
+    pub(in crate::record) fn kind(&self) -> ObjectKind {
         match self.created {
             Some(_) => self.kind,
             None => O::ANONYMOUS,
@@ -195,7 +196,7 @@ impl<O: Order> Object<O> {
     }
 
     /// The code of where it was made; 0 where nobody knows.
-    pub(super) fn created_code(&self) -> u32 {
+    pub(in crate::record) fn created_code(&self) -> u32 {
         self.created.map_or(0, code::site)
     }
 }
@@ -271,6 +272,63 @@ impl<O: Order> Drop for Object<O> {
             && let Some(pen) = pen()
         {
             pen.retire(id, self.order.last(), self.order.is_watched());
+        }
+    }
+}
+
+impl Pen {
+    /// The object's number; draws it at the first use.
+    #[inline(always)]
+    pub(super) fn identify<O: Order>(self, object: &Object<O>) -> u32 {
+        let id = object.id.number();
+        if id != 0 { id } else { self.define(object) }
+    }
+
+    /// The object's identity; draws its number at the first use.
+    #[inline(always)]
+    pub(super) fn identity(self, object: &Object<Clock>) -> Identity {
+        let identity = object.id.identity();
+        if identity.is_drawn() {
+            return identity;
+        }
+        self.define(object);
+        object.id.identity()
+    }
+
+    #[cold]
+    #[inline(never)]
+    extern "C" fn define<O: Order>(self, object: &Object<O>) -> u32 {
+        let writer = self.writer();
+        let id = self.0.ids.draw();
+        match object.id.claim(id, self.0.ids.generation()) {
+            Ok(()) => {
+                let type_name = object.type_name.map_or(0, code::type_name);
+                let define = Record::new(What::Define, id, type_name, object.created_code());
+                writer.define(define.with(object.kind() as u32));
+                id
+            }
+            Err(other) => {
+                self.0.ids.put_back(id);
+                other
+            }
+        }
+    }
+
+    /// Gives an object a name; the number of which is the collector's.
+    pub(crate) fn name<O: Order>(self, object: &Object<O>, name: u32) {
+        let id = self.identify(object);
+        self.writer().push(What::Name, id, 0, name);
+    }
+
+    /// An object is gone.
+    fn retire(self, id: u32, ticket: u32, is_watched: bool) {
+        let writer = self.writer();
+        if is_watched {
+            writer.push(What::Watched, 0, draw_watched(), 0);
+        }
+        writer.push(What::Retire, id, ticket, 0);
+        if is_watched {
+            writer.push(What::Written, 0, 0, 0);
         }
     }
 }

@@ -1,23 +1,128 @@
-//! What a guard carries: that its lock was taken, by whom, and what of its content was touched; and
-//! what a raw lock carries, which has no guard.
+//! Locks: what is recorded of them, what a guard carries (that its lock was taken, by whom, and
+//! what of its content was touched), and what a raw lock carries, which has no guard.
 //!
 //! A guard records its release if and only if its acquire was recorded. It stands before the real
 //! guard in its struct, so that it is dropped, and the release recorded, while the lock is still
 //! held.
+//!
+//! A guard's functions are inlined into the program where that is optimised, and are calls where it
+//! is not: with `opt-level` set for this crate alone, the recording still runs optimised.
 
 use std::panic::Location;
 #[cfg(feature = "parking_lot")]
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::object::Object;
+use crate::record::buffer::code;
 #[cfg(feature = "parking_lot")]
-use super::chunk::GUARDS_MOVE;
-use super::code;
-#[cfg(feature = "parking_lot")]
-use super::code::TypeName;
-use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, pen, strand};
+use crate::record::buffer::code::TypeName;
+use crate::record::buffer::record::{GUARDS_MOVE, READ, Record, SHARED, WRITE, What};
+use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
+
+impl Pen {
+    /// The lock has just been taken exclusively.
+    #[inline(always)]
+    pub(crate) fn acquire(self, object: &Object, site: u32) {
+        let id = self.identify(object);
+        self.writer()
+            .hold_back(Record::acquire(0, id, object.order.draw(), site));
+    }
+
+    /// The lock has just been taken as one of several holders.
+    #[inline(always)]
+    pub(crate) fn acquire_shared(self, object: &Object, site: u32) {
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        if GUARDS_MOVE {
+            self.writer().push(What::AcquireShared, id, ticket, site);
+        } else {
+            self.writer()
+                .hold_back(Record::acquire(SHARED, id, ticket, site));
+        }
+    }
+
+    /// The lock, held exclusively, is about to be given back.
+    #[inline]
+    pub(crate) fn release(self, object: &Object, taken: u32) {
+        if self.writer().close(object) {
+            return;
+        }
+        let id = self.identify(object);
+        self.writer()
+            .push(What::Release, id, object.order.draw(), taken);
+    }
+
+    /// The lock, held by us and perhaps others, is about to be given back.
+    #[inline]
+    pub(crate) fn release_shared(self, object: &Object, taken: u32) {
+        if self.writer().close(object) {
+            return;
+        }
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        self.writer().push(What::ReleaseShared, id, ticket, taken);
+    }
+
+    /// A shared holder has just become the exclusive one.
+    #[cfg(feature = "parking_lot")]
+    pub(crate) fn upgrade(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.writer()
+            .push(What::Upgrade, id, object.order.draw(), code::site(site));
+    }
+
+    /// The exclusive holder is about to let others in, and stays one of them.
+    pub(crate) fn downgrade(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.writer()
+            .push(What::Downgrade, id, object.order.draw(), code::site(site));
+    }
+
+    /// A guard's content is read.
+    fn guard_read(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.writer().push(What::GuardRead, id, 0, code::site(site));
+    }
+
+    /// A guard's content is about to be written.
+    fn guard_write(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.writer()
+            .push(What::GuardWrite, id, 0, code::site(site));
+    }
+
+    /// What a lock guards is read by a strand that did not take it.
+    fn read_shared(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        let ticket = object.order.draw_shared();
+        self.writer()
+            .push(What::ReadShared, id, ticket, code::site(site));
+    }
+
+    /// What a lock guards is about to be written through a guard that may have come from another
+    /// strand.
+    fn write_moved(self, object: &Object, site: &'static Location<'static>) {
+        let id = self.identify(object);
+        self.writer()
+            .push(What::Write, id, object.order.draw(), code::site(site));
+    }
+}
+
+/// A `try_lock` has found the lock taken, which is a pause.
+#[cold]
+#[inline(never)]
+pub(crate) fn found_locked(pen: Option<Pen>, object: &Object, site: &'static Location<'static>) {
+    if let Some(pen) = pen
+        && pen.in_block()
+    {
+        let id = pen.identify(object);
+        pen.writer().push(What::Busy, id, 0, code::site(site));
+        pen.pause(site);
+    }
+}
 
 /// The strand that took a lock and what it has touched since. Accesses of the strand itself need no
 /// ticket, because the lock's records enclose them. A guard that is shared with other strands is
@@ -75,7 +180,7 @@ impl Holder {
     #[inline(always)]
     fn closes(&self, object: &Object) -> bool {
         match self.own_strand() {
-            Some(strand) if strand.closes(object) => true,
+            Some(strand) if strand.writer().close(object) => true,
             _ => self.strand == 0,
         }
     }
@@ -83,12 +188,12 @@ impl Holder {
     #[inline(always)]
     pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
-            && strand.touch(READ, object, site)
+            && strand.writer().touch(READ, object, site)
         {
             return;
         }
         if self.touched.load(Ordering::Relaxed) & EPOCH != strand().epoch.get() {
-            let touched = read_apart(self.strand, object, site);
+            let touched = read_slow(self.strand, object, site);
             self.touched.store(touched, Ordering::Relaxed);
         }
     }
@@ -96,12 +201,12 @@ impl Holder {
     #[inline(always)]
     pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
         if let Some(strand) = self.own_strand()
-            && strand.touch(WRITE, object, site)
+            && strand.writer().touch(WRITE, object, site)
         {
             return;
         }
         if self.touched.load(Ordering::Relaxed) != strand().epoch.get() | u64::from(WRITE) {
-            let touched = write_apart(self.strand, object, site);
+            let touched = write_slow(self.strand, object, site);
             self.touched.store(touched, Ordering::Relaxed);
         }
     }
@@ -112,8 +217,8 @@ impl Holder {
 /// A read that is a record of its own, by way of a guard of `holder`: the epoch it happened in, and
 /// how.
 #[inline(never)]
-extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
-    if touches_below(holder, READ, object, site) {
+extern "C" fn read_slow(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    if touches_first(holder, READ, object, site) {
         return strand().epoch.get() | u64::from(READ);
     }
     let Some(pen) = pen_of(holder) else {
@@ -124,13 +229,13 @@ extern "C" fn read_apart(holder: usize, object: &Object, site: &'static Location
     } else {
         pen.read_shared(object, site);
     }
-    pen.epoch() | u64::from(READ)
+    pen.0.epoch.get() | u64::from(READ)
 }
 
 /// A write that is a record of its own.
 #[inline(never)]
-extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
-    if touches_below(holder, WRITE, object, site) {
+extern "C" fn write_slow(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
+    if touches_first(holder, WRITE, object, site) {
         return strand().epoch.get() | u64::from(WRITE);
     }
     let Some(pen) = pen_of(holder) else {
@@ -141,20 +246,20 @@ extern "C" fn write_apart(holder: usize, object: &Object, site: &'static Locatio
     } else {
         pen.write_moved(object, site);
     }
-    pen.epoch() | u64::from(WRITE)
+    pen.0.epoch.get() | u64::from(WRITE)
 }
 
-/// Remembers that the content of the lock was touched, if it is the one before the last that this
+/// Remembers that the content of the lock was touched, if its acquire is the first of two that this
 /// strand holds back.
 #[inline(always)]
-fn touches_below(
+fn touches_first(
     holder: usize,
     how: u32,
     object: &Object,
     site: &'static Location<'static>,
 ) -> bool {
     let strand = strand();
-    holder == strand.address() && strand.touch_below(how, object, site)
+    holder == strand.address() && strand.writer().touch_first(how, object, site)
 }
 
 /// The pen for what is done by way of a guard, if its acquire was recorded.
@@ -174,7 +279,8 @@ pub(crate) struct Exclusive<'a> {
 
 impl<'a> Exclusive<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(
         pen: Option<Pen>,
         object: &'a Object,
@@ -192,13 +298,15 @@ impl<'a> Exclusive<'a> {
     }
 
     /// The content is read.
-    #[inline]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&self, site: &'static Location<'static>) {
         self.holder.read(self.object, site);
     }
 
     /// The content is about to be written.
-    #[inline]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&self, site: &'static Location<'static>) {
         self.holder.write(self.object, site);
     }
@@ -225,17 +333,18 @@ impl<'a> Exclusive<'a> {
 }
 
 impl Drop for Exclusive<'_> {
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if !self.holder.closes(self.object) {
-            release_apart(self.object, self.taken);
+            release_slow(self.object, self.taken);
         }
     }
 }
 
 /// A release that is a record of its own.
 #[inline(never)]
-extern "C" fn release_apart(object: &Object, taken: u32) {
+extern "C" fn release_slow(object: &Object, taken: u32) {
     if let Some(pen) = pen() {
         pen.release(object, taken);
     }
@@ -251,7 +360,8 @@ pub(crate) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(
         pen: Option<Pen>,
         object: &'a Object,
@@ -269,24 +379,26 @@ impl<'a> Shared<'a> {
     }
 
     /// The content is read.
-    #[inline]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&self, site: &'static Location<'static>) {
         self.holder.read(self.object, site);
     }
 }
 
 impl Drop for Shared<'_> {
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if !self.holder.closes(self.object) {
-            release_shared_apart(self.object, self.taken);
+            release_shared_slow(self.object, self.taken);
         }
     }
 }
 
 /// A release that is a record of its own.
 #[inline(never)]
-extern "C" fn release_shared_apart(object: &Object, taken: u32) {
+extern "C" fn release_shared_slow(object: &Object, taken: u32) {
     if let Some(pen) = pen() {
         pen.release_shared(object, taken);
     }
@@ -343,7 +455,7 @@ impl Gate {
             pen.acquire(&self.object, self.take_at(site));
             if GUARDS_MOVE {
                 // Another strand may give it back, and its record must not wait for ours.
-                pen.flush_held();
+                pen.writer().flush();
             }
         }
     }

@@ -26,7 +26,8 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use super::chunk::Chunk;
-use super::strand::Strand;
+use crate::record::host::give_up;
+use crate::record::strand::Strand;
 
 /// The most chunks there are, beside the one that every live strand writes: 128 chunks of 32 KiB
 /// are 4 MiB.
@@ -107,20 +108,20 @@ fn allocate() -> Option<NonNull<Chunk>> {
 
 /// A chunk for a strand that has none: never waits, so that a new strand costs no more than its
 /// memory.
-pub(super) fn first_chunk() -> Option<NonNull<Chunk>> {
+pub(in crate::record) fn first_chunk() -> Option<NonNull<Chunk>> {
     let chunk = chunk_at_once()?;
     WRITERS.fetch_add(1, Ordering::Relaxed);
     Some(chunk)
 }
 
 /// A chunk for a strand that cannot wait.
-pub(super) fn chunk_at_once() -> Option<NonNull<Chunk>> {
+pub(in crate::record) fn chunk_at_once() -> Option<NonNull<Chunk>> {
     reuse().or_else(allocate)
 }
 
 /// A chunk for a strand that has filled its own. Waits while all are in use, which slows the
 /// program down to what the collector can take; nothing once recording has ended.
-pub(super) fn chunk() -> Option<NonNull<Chunk>> {
+pub(in crate::record) fn chunk() -> Option<NonNull<Chunk>> {
     let mut merged = MERGED.load(Ordering::Relaxed);
     let mut since = None;
     while !is_off() {
@@ -132,7 +133,7 @@ pub(super) fn chunk() -> Option<NonNull<Chunk>> {
             None => return allocate(),
         };
         if IS_STALLED.load(Ordering::Relaxed) {
-            super::give_up(
+            give_up(
                 "a thread has stopped in the middle of an operation and did not record it, so that nothing after it can be judged",
             );
             return None;
@@ -220,7 +221,7 @@ static STRANDS: Numbers = Numbers::from(0);
 
 /// A strand's small stock of object numbers.
 #[derive(Debug)]
-pub(super) struct Ids {
+pub(in crate::record) struct Ids {
     stock: [Cell<u32>; Ids::SIZE],
     len: Cell<usize>,
     generation: Cell<u32>,
@@ -229,7 +230,7 @@ pub(super) struct Ids {
 impl Ids {
     const SIZE: usize = 32;
 
-    pub(super) const fn new() -> Self {
+    pub(in crate::record) const fn new() -> Self {
         Self {
             stock: [const { Cell::new(0) }; Self::SIZE],
             len: Cell::new(0),
@@ -237,13 +238,13 @@ impl Ids {
         }
     }
 
-    pub(super) fn draw(&self) -> u32 {
+    pub(in crate::record) fn draw(&self) -> u32 {
         self.pop().unwrap_or_else(|| self.restock())
     }
 
     /// Tells the owner of a number that was just drawn from the owners before: every stock has
     /// another one, and a number that came back is drawn from another stock.
-    pub(super) fn generation(&self) -> u32 {
+    pub(in crate::record) fn generation(&self) -> u32 {
         self.generation.get()
     }
 
@@ -260,14 +261,14 @@ impl Ids {
         numbers[Self::SIZE - 1]
     }
 
-    pub(super) fn pop(&self) -> Option<u32> {
+    pub(in crate::record) fn pop(&self) -> Option<u32> {
         let len = self.len.get().checked_sub(1)?;
         self.len.set(len);
         Some(self.stock[len].get())
     }
 
     /// Takes back a number that [`draw`](Self::draw) has just given.
-    pub(super) fn put_back(&self, number: u32) {
+    pub(in crate::record) fn put_back(&self, number: u32) {
         self.stock[self.len.get()].set(number);
         self.len.set(self.len.get() + 1);
     }
@@ -275,7 +276,7 @@ impl Ids {
 
 /// The number of a new strand. Only a fork says that a number has a new owner: what nobody forked
 /// has one that nobody had before.
-pub(super) fn strand(forked: bool) -> u32 {
+pub(in crate::record) fn strand(forked: bool) -> u32 {
     if !forked {
         return STRANDS.next.fetch_add(1, Ordering::Relaxed);
     }
@@ -299,7 +300,7 @@ pub(crate) fn give_back_strand(id: u32) {
 static NEW: AtomicPtr<Strand> = AtomicPtr::new(ptr::null_mut());
 
 /// Tells the collector of a strand.
-pub(super) fn announce(strand: NonNull<Strand>) {
+pub(in crate::record) fn announce(strand: NonNull<Strand>) {
     let mut head = NEW.load(Ordering::Relaxed);
     loop {
         // SAFETY: ours alone until it is in the list.

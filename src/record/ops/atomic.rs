@@ -1,0 +1,352 @@
+//! Accesses of what changes as one with its clock: atomics, watched variables, cells, channels.
+//!
+//! An access has two halves, with the program's own operation between them:
+//! [`enter`](Pen::enter) makes the value this strand's alone, [`record`](Operation::record) draws
+//! the ticket, lets others in and writes the record. Neither is generic, so that they are optimised
+//! where this crate is, whatever the program is.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::clock::{Clock, Moment, Turn};
+use super::object::{Identity, Object};
+use crate::record::buffer::code;
+use crate::record::buffer::record::{Record, What};
+use crate::record::host::{give_up, host};
+use crate::record::strand::{Pen, Writer, untracked};
+use crate::record::{names, value};
+use crate::trace::Update;
+
+/// What an operation on an atomic did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Did(What),
+    /// A read-modify-write left the value as it was.
+    Vain(Update),
+    /// Nothing that anybody needs to know.
+    Nothing,
+}
+
+/// Whether an access of the kind `earlier` makes a later one, with nobody's access in between,
+/// redundant. What may be part of a retry never is.
+fn covers(earlier: What, later: What) -> bool {
+    use What::{CompareExchange, CompareExchangeFailed, ReadWrite, Write};
+    !matches!(later, CompareExchange | CompareExchangeFailed)
+        && (earlier == later || matches!(earlier, Write | ReadWrite | CompareExchange))
+}
+
+static THOROUGH: AtomicBool = AtomicBool::new(false);
+
+/// Whether accesses of atomics in blocks are all recorded. A second read of a value that nobody has
+/// changed says nothing of this run, but much of the runs in which somebody does.
+pub(crate) fn be_thorough(thorough: bool) {
+    THOROUGH.store(thorough, Ordering::Relaxed);
+}
+
+pub(in crate::record) fn is_thorough() -> bool {
+    THOROUGH.load(Ordering::Relaxed)
+}
+
+/// A ticket among all changes of watched variables together. Nothing else orders those of different
+/// variables by different strands, and a property is about the order in which they really happened.
+pub(super) fn draw_watched() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A time in which an atomic's value is the strand's alone. It ends unrecorded unless one of the
+/// functions is called.
+pub(crate) struct Operation<'a> {
+    id: Identity,
+    // Before the writer: others may go on before the strand does.
+    turn: Turn<'a>,
+    writer: Writer<'static>,
+}
+
+impl Pen {
+    /// Waits until the value is this strand's alone. What happens until the operation is over must
+    /// not record anything. Nothing where checking has ended.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn enter(self, object: &Object<Clock>) -> Option<Operation<'_>> {
+        let id = self.identity(object);
+        let writer = self.writer();
+        let Some(turn) = object.order.enter() else {
+            give_up("a thread has stopped in the middle of an operation on a tracked atomic");
+            return None;
+        };
+        Some(Operation { id, turn, writer })
+    }
+
+    /// Runs an operation on an atomic and records it. `operate` runs while the value is ours alone,
+    /// and says what it did. It must not record anything itself.
+    #[inline]
+    pub(crate) fn atomic<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, What),
+    ) -> R {
+        let operation = self.enter(object);
+        let (result, what) = operate();
+        if let Some(operation) = operation {
+            operation.record(Effect::Did(what), site);
+        }
+        result
+    }
+
+    /// Like [`atomic`](Self::atomic), for an operation that may fail.
+    #[inline]
+    pub(crate) fn attempt<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, Effect),
+    ) -> R {
+        let operation = self.enter(object);
+        let (result, effect) = operate();
+        if let Some(operation) = operation {
+            operation.record(effect, site);
+        }
+        result
+    }
+
+    /// Like [`attempt`](Self::attempt), for what a property may know: a change is then recorded
+    /// with the `value` that it has left behind.
+    ///
+    /// # Panics
+    ///
+    /// If the value is none of `i64`, and a property of the family speaks of the object.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn change<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        value: impl FnOnce() -> i128,
+        operate: impl FnOnce() -> (R, Effect),
+    ) -> R {
+        let operation = self.enter(object);
+        let (result, effect) = operate();
+        if let Some(operation) = operation {
+            if operation.turn.is_watched() {
+                let (id, value) = (operation.id, value());
+                operation.record_value(effect, code::site(site), value);
+                self.admit(id, value);
+            } else {
+                operation.record(effect, site);
+            }
+        }
+        result
+    }
+
+    /// # Panics
+    ///
+    /// If the value cannot be recorded, and a property of the family speaks of the object.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn admit(self, id: Identity, value: i128) {
+        if i64::try_from(value).is_ok() || std::thread::panicking() {
+            return;
+        }
+        let family = self.0.family.get();
+        let name = untracked(|| host()?.speaks_of(family, &|| names::of(id.number())));
+        if let Some(name) = name {
+            value::refuse(&name, value);
+        }
+    }
+
+    /// The program touches an atomic: where that is wanted, it counts as if for the first time in
+    /// its block.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn see_anew(self) {
+        if self.0.thorough.get() && self.in_block() {
+            self.0.seen.forget();
+        }
+    }
+
+    /// Reads an atomic; records it unless this strand has just read or written this version.
+    #[inline]
+    pub(crate) fn load<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        self.look(What::Read, object, site, read)
+    }
+
+    /// The same, for what counts as `what`, which changes nothing.
+    #[inline]
+    pub(crate) fn look<R>(
+        self,
+        what: What,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        debug_assert!(!what.changes());
+        if let Some(moment) = self.moment_seen(what, object) {
+            let value = read();
+            if object.order.is_still(moment) {
+                return value;
+            }
+        }
+        self.atomic(object, site, || (read(), what))
+    }
+
+    /// The present moment, if the strand has recorded at this version of the value what makes this
+    /// access redundant.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn moment_seen(self, what: What, object: &Object<Clock>) -> Option<Moment> {
+        let seen = self.0.last_seen(object.id.identity())?;
+        let moment = object.order.now()?;
+        let is_same = moment.version() == seen.moment.get().version();
+        (is_same && covers(seen.what.get(), what)).then_some(moment)
+    }
+
+    /// Records that something was read at an earlier moment, unless it has changed since: whether
+    /// it has not.
+    pub(super) fn read_at(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        moment: Moment,
+    ) -> bool {
+        let Some(operation) = self.enter(object) else {
+            return true;
+        };
+        let same = operation.turn.moment().version() == moment.version();
+        if same {
+            operation.record(Effect::Did(What::Read), site);
+        }
+        same
+    }
+
+    /// Runs an operation on a watched variable and records it, a change with the value that it left
+    /// behind.
+    pub(crate) fn watched<R>(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        operate: impl FnOnce() -> (R, Effect, i128),
+    ) -> R {
+        let operation = self.enter(object);
+        let (result, effect, value) = operate();
+        if let Some(operation) = operation {
+            operation.record_value(effect, code::site(site), value);
+        }
+        result
+    }
+
+    /// Properties know the object from here on, and the value that it has, which is returned.
+    pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
+        let operation = self.enter(object);
+        let value = value();
+        if let Some(operation) = operation {
+            operation.record_value(Effect::Did(What::Born), object.created_code(), value);
+        }
+        value
+    }
+
+    /// Gives an atomic a name, by which properties know it as well.
+    ///
+    /// # Panics
+    ///
+    /// As [`change`](Self::change).
+    #[track_caller]
+    pub(crate) fn name_watched(
+        self,
+        object: &Object<Clock>,
+        name: u32,
+        value: impl FnOnce() -> i128,
+    ) {
+        self.name(object, name);
+        let id = self.identity(object);
+        untracked(|| names::give(id.number(), name));
+        let value = self.born(object, value);
+        self.admit(id, value);
+    }
+}
+
+impl Operation<'_> {
+    /// Records what was done, unless it says nothing new.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn record(self, effect: Effect, site: &'static Location<'static>) {
+        match effect {
+            Effect::Did(what) => self.record_access(what, code::site(site)),
+            Effect::Vain(kind) => self.record_vain(kind, code::site(site)),
+            Effect::Nothing => {}
+        }
+    }
+
+    #[inline(always)]
+    fn record_access(self, what: What, site: u32) {
+        let Operation { id, turn, writer } = self;
+        write_access(writer, turn, id, what, site);
+    }
+
+    /// Records a read-modify-write that left the value as it was.
+    #[cold]
+    #[inline(never)]
+    fn record_vain(self, kind: Update, site: u32) {
+        let (ticket, _) = self.turn.draw(false);
+        let record = Record::new(What::Vain, self.id.number(), ticket, site);
+        self.writer.push_record(record.with(kind as u32));
+    }
+
+    /// Records what was done, a change with the value that it has left behind. Unlike those of other
+    /// atomics, no change is left out: each value counts.
+    #[cold]
+    #[inline(never)]
+    fn record_value(self, effect: Effect, site: u32, value: i128) {
+        let what = match effect {
+            Effect::Did(what) if what.changes() => what,
+            Effect::Did(what) => return self.record_access(what, site),
+            Effect::Vain(kind) => return self.record_vain(kind, site),
+            Effect::Nothing => return,
+        };
+        let Operation { id, turn, writer } = self;
+        // In the turn, so that it agrees with the variable's own order.
+        let order = draw_watched();
+        let (ticket, moment) = turn.draw_watched();
+        writer.push(What::Watched, 0, order, 0);
+        if let Ok(value) = i64::try_from(value) {
+            let high = (value as u64 >> 32) as u32;
+            writer.push(What::Value, value as u32, high, 0);
+        }
+        writer.push(what, id.number(), ticket, site);
+        writer.push(What::Written, 0, 0, 0);
+        writer.strand().has_seen(id, what, moment);
+    }
+}
+
+/// Writes the record of an access, unless it says nothing new. The arguments fit into registers,
+/// and are dropped from the last to the first: the turn ends while the strand is still busy.
+#[inline]
+fn write_access(writer: Writer<'static>, turn: Turn<'_>, id: Identity, what: What, site: u32) {
+    let strand = writer.strand();
+    if let Some(seen) = strand.last_seen(id)
+        && seen.moment.get() == turn.moment()
+        && covers(seen.what.get(), what)
+    {
+        if what == What::UpdateChannel {
+            // Whoever has just found nothing must hear of it.
+            let moment = turn.change();
+            strand.has_seen(id, what, moment);
+        }
+        return;
+    }
+    let (ticket, moment) = turn.draw(what.changes());
+    writer.push(what, id.number(), ticket, site);
+    if what == What::CompareExchangeFailed {
+        // What is looked at next may be looked at again.
+        strand.new_epoch();
+    } else {
+        strand.has_seen(id, what, moment);
+    }
+}

@@ -1,0 +1,125 @@
+//! Blocks, and what divides them.
+
+use std::panic::Location;
+
+use crate::mark::Block;
+use crate::record::buffer::code;
+use crate::record::buffer::record::What;
+use crate::record::host::host;
+use crate::record::strand::{Pen, name_current, pen, strand};
+
+/// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).
+///
+/// # Panics
+///
+/// With the report, if a violation was found that this strand is to deliver.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub(crate) fn begin(block: &'static Block) {
+    let Some(Pen(strand)) = pen() else { return };
+    let state = strand.state.get();
+    if state.is_idle() {
+        strand.begin(block);
+    } else if state.in_block() {
+        strand.writer().begin_inner();
+    } else {
+        Pen(strand).begin_slow(block);
+    }
+}
+
+/// A block is left: whether there was nothing to do, or it was one that recorded something and
+/// ended as most do. If not, nothing was done.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn try_end() -> bool {
+    let strand = strand();
+    strand.try_end() || strand.is_untracked()
+}
+
+/// A block is left: the block, if it was a transaction that recorded nothing.
+pub(crate) fn end() -> Option<&'static Block> {
+    pen().and_then(Pen::end)
+}
+
+/// Records that a `Condvar` is notified here.
+pub(crate) fn notify(site: &'static Location<'static>) {
+    if let Some(pen) = pen() {
+        let state = pen.0.state.get();
+        if !state.in_block() || !state.is_at_begin() {
+            pen.writer().push(What::Notify, 0, 0, code::site(site));
+        }
+    }
+}
+
+impl Pen {
+    /// The outermost block is entered, while a lock is held back, by a strand that has no name yet,
+    /// or whose family may have reports.
+    ///
+    /// # Panics
+    ///
+    /// With the reports.
+    #[inline(never)]
+    #[track_caller]
+    fn begin_slow(self, block: &'static Block) {
+        self.flush();
+        if self.0.state.get().is_unnamed() {
+            name_current(self);
+        }
+        if !std::thread::panicking()
+            && self.0.take_reports()
+            && let Some(host) = host()
+        {
+            host.deliver(self.0.family.get());
+        }
+        self.0.begin(block);
+    }
+
+    fn end(self) -> Option<&'static Block> {
+        let writer = self.writer();
+        if self.0.state.get().depth() != 1 {
+            writer.end_inner();
+            return None;
+        }
+        // A lock that was taken inside and is still held: its acquire belongs into the transaction.
+        writer.flush();
+        let is_empty = self.0.state.get().is_at_begin();
+        let block = self.0.block().filter(|_| is_empty);
+        if !is_empty && std::thread::panicking() {
+            writer.push(What::Unwind, 0, 0, 0);
+        }
+        writer.end();
+        block
+    }
+
+    /// The strand is about to wait for another's progress, here. Publishes what is held back, too.
+    pub(crate) fn split(self, site: &'static Location<'static>) {
+        self.divide(What::Split, code::site(site));
+    }
+
+    /// What the transaction has read so far does not count.
+    pub(crate) fn restart(self) {
+        self.divide(What::Restart, 0);
+    }
+
+    /// The strand pauses, and may then look again at what it has looked at.
+    pub(crate) fn pause(self, site: &'static Location<'static>) {
+        self.divide(What::Pause, code::site(site));
+    }
+
+    fn divide(self, what: What, site: u32) {
+        let writer = self.writer();
+        let state = self.0.state.get();
+        if state.in_block() && !state.is_at_begin() {
+            writer.push(what, 0, 0, site);
+            self.0.new_epoch();
+        }
+        writer.flush();
+    }
+
+    /// Publishes an acquire that is held back: the strand is about to wait.
+    #[inline]
+    pub(crate) fn flush(self) {
+        self.writer().flush();
+    }
+}

@@ -1,0 +1,252 @@
+//! The strands: which one a thread is, how one begins and ends, and who writes its records.
+//!
+//! [`current`] has the strand of this thread, [`writer`] the state machine of what is written and
+//! what of it is held back.
+
+mod current;
+mod origin;
+mod state;
+mod writer;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+pub(crate) use self::current::{
+    Child, Pen, Untracked, current, current_name, exit, is_first_of_family, name_current_strand,
+    never_track_this_thread, new_family, open_blocks, pen, regroup, untracked,
+};
+pub(in crate::record) use self::current::{name_current, strand};
+pub(crate) use self::origin::{Origin, Runner};
+use self::state::State;
+pub(in crate::record) use self::writer::Writer;
+use super::buffer::Buffer;
+use super::buffer::chunk::Chunk;
+use super::buffer::pool::{self, Ids};
+use super::buffer::record::What;
+use super::ops::clock::Moment;
+use super::ops::object::Identity;
+use super::{ops, stacks};
+use crate::mark::Block;
+
+/// What is known of a strand, by its owner and the collector.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Strand {
+    // What every operation looks at, in one cache line.
+    pub(in crate::record) buffer: Buffer,
+    /// Whether the strand is in the middle of an operation; see [`Writer`].
+    busy: AtomicBool,
+    /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction
+    /// boundaries, and outside of transactions with every record. Different strands never share
+    /// one. The lowest two bits are 0.
+    pub(in crate::record) epoch: Cell<u64>,
+    pub(in crate::record) state: Cell<State>,
+    /// The outermost block, or the last one that recorded something; null where there was none.
+    block: Cell<*const Block>,
+    /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see
+    /// [`be_thorough`](ops::be_thorough).
+    pub(in crate::record) thorough: Cell<bool>,
+
+    // The owner's.
+    /// The family number, by which violations are delivered.
+    pub(in crate::record) family: Cell<u32>,
+    pub(in crate::record) ids: Ids,
+    pub(in crate::record) seen: Seen,
+
+    // Shared with the collector.
+    /// Whether the mirror forked this strand.
+    pub(crate) forked: bool,
+    pub(crate) id: u32,
+    pub(crate) first_family: u32,
+    pub(crate) first: NonNull<Chunk>,
+    pub(crate) name: OnceLock<Box<str>>,
+    /// Written before the strand is announced.
+    pub(crate) origin: Cell<Origin>,
+    /// The next one in the list of strands that the collector has not met yet.
+    pub(crate) next: AtomicPtr<Strand>,
+}
+
+/// What a thread has in place of a strand: it is never ready, and nothing in it ever changes.
+struct Nobody(Strand);
+
+// SAFETY: it is not written to.
+unsafe impl Sync for Nobody {}
+
+impl Nobody {
+    const fn new() -> Self {
+        let mut strand = Strand::new(NonNull::dangling(), NOBODYS_EPOCH, 0, 0, false);
+        strand.buffer = Buffer::none();
+        Nobody(strand)
+    }
+}
+
+/// No strand's epoch.
+pub(in crate::record) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
+
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+impl Strand {
+    const fn new(chunk: NonNull<Chunk>, epoch: u64, id: u32, family: u32, forked: bool) -> Strand {
+        Strand {
+            buffer: Buffer::new(chunk),
+            busy: AtomicBool::new(false),
+            epoch: Cell::new(epoch),
+            state: Cell::new(State::NEW),
+            block: Cell::new(ptr::null()),
+            thorough: Cell::new(false),
+            family: Cell::new(family),
+            ids: Ids::new(),
+            seen: Seen::nothing(),
+            forked,
+            id,
+            first_family: family,
+            first: chunk,
+            name: OnceLock::new(),
+            origin: Cell::new(Origin::UNKNOWN),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// A new strand with an empty chunk; nothing where the system has no memory left.
+    fn allocate(family: u32, forked: bool) -> Option<NonNull<Strand>> {
+        let chunk = pool::first_chunk()?;
+        let epoch = SERIAL.fetch_add(1, Ordering::Relaxed) << 40;
+        let strand = Strand::new(chunk, epoch, pool::strand(forked), family, forked);
+        strand.follow_settings();
+        // SAFETY: the layout is not of size zero.
+        let memory =
+            NonNull::new(unsafe { System.alloc(Layout::new::<Strand>()) })?.cast::<Strand>();
+        // SAFETY: freshly allocated for a `Strand`.
+        unsafe { memory.write(strand) };
+        Some(memory)
+    }
+
+    /// Frees a strand that has written its last record.
+    ///
+    /// # Safety
+    ///
+    /// The strand came from [`allocate`](Self::allocate) and nobody uses it any more.
+    pub(crate) unsafe fn free(strand: NonNull<Strand>) {
+        // SAFETY: ours alone, initialised, and allocated by `System` with this layout.
+        unsafe {
+            strand.drop_in_place();
+            System.dealloc(strand.as_ptr().cast(), Layout::new::<Strand>());
+        }
+    }
+
+    /// Takes over what the settings say.
+    fn follow_settings(&self) {
+        let _writer = self.writer();
+        self.state
+            .set(self.state.get().with_stacks(stacks::are_wanted()));
+        self.thorough.set(ops::is_thorough());
+    }
+
+    /// Gives the strand its name, if it has none.
+    fn set_name(&self, name: &str) {
+        let _ = self.name.set(name.into());
+        let _writer = self.writer();
+        self.state.set(self.state.get().named());
+    }
+
+    /// Makes the strand's next operation take the slow path.
+    pub(crate) fn alarm(&self) {
+        self.buffer.alarm();
+    }
+
+    /// Remembers an alarm until the next safe point.
+    fn heed_alarm(&self) {
+        if self.buffer.take_alarm() {
+            self.state.set(self.state.get().with_reports());
+        }
+    }
+
+    /// Whether the family may have reports. They are asked for next.
+    pub(in crate::record) fn take_reports(&self) -> bool {
+        let state = self.state.get();
+        self.state.set(state.without_reports());
+        state.has_reports()
+    }
+
+    /// The object numbers that the strand drew and did not use. For when it is gone.
+    pub(crate) fn leftover_ids(&self) -> impl Iterator<Item = u32> {
+        std::iter::from_fn(|| self.ids.pop())
+    }
+
+    /// What was recorded so far no longer speaks for what comes.
+    #[inline(always)]
+    pub(in crate::record) fn new_epoch(&self) {
+        self.epoch.set(self.epoch.get() + 4);
+    }
+
+    /// The outermost block, or the last one that recorded something.
+    pub(in crate::record) fn block(&self) -> Option<&'static Block> {
+        // SAFETY: null, or a static.
+        unsafe { self.block.get().as_ref() }
+    }
+
+    #[inline(always)]
+    pub(in crate::record) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
+
+/// The access of an atomic that is the strand's last record.
+#[derive(Debug)]
+pub(in crate::record) struct Seen {
+    object: Cell<Identity>,
+    /// The strand's [`stamp`](Strand::stamp) after the record; [`Seen::NOTHING`] where there is no
+    /// such access.
+    stamp: Cell<u64>,
+    pub(in crate::record) what: Cell<What>,
+    pub(in crate::record) moment: Cell<Moment>,
+}
+
+impl Seen {
+    /// No strand's stamp.
+    const NOTHING: u64 = u64::MAX;
+
+    const fn nothing() -> Seen {
+        Seen {
+            object: Cell::new(Identity::NONE),
+            stamp: Cell::new(Self::NOTHING),
+            what: Cell::new(What::Read),
+            moment: Cell::new(Moment::FIRST),
+        }
+    }
+
+    /// The next access of the atomic is recorded.
+    #[inline(always)]
+    pub(in crate::record) fn forget(&self) {
+        self.stamp.set(Self::NOTHING);
+    }
+}
+
+impl Strand {
+    /// Tells the present epoch and length from all others that the strand has had in the chunk.
+    #[inline(always)]
+    fn stamp(&self) -> u64 {
+        self.epoch.get() ^ u64::from(self.buffer.len()) << 48
+    }
+
+    /// The last record, if it is an access of this atomic in the present epoch. Only then may the
+    /// next access of it be left out: the order of looks at different things counts where one of
+    /// them is taken back.
+    #[inline(always)]
+    pub(in crate::record) fn last_seen(&self, object: Identity) -> Option<&Seen> {
+        let seen = &self.seen;
+        (seen.object.get() == object && seen.stamp.get() == self.stamp()).then_some(seen)
+    }
+
+    /// The last record is this access of an atomic.
+    #[inline(always)]
+    pub(in crate::record) fn has_seen(&self, object: Identity, what: What, moment: Moment) {
+        self.seen.object.set(object);
+        self.seen.stamp.set(self.stamp());
+        self.seen.what.set(what);
+        self.seen.moment.set(moment);
+    }
+}

@@ -1,0 +1,407 @@
+//! Who writes a strand's records: the state machine of what is written, and what of it is held
+//! back.
+//!
+//! An acquire is held back: it is in its slot, but not published, because its release may make one
+//! record of both. Whatever else is recorded publishes it first.
+//!
+//! A signal handler may interrupt the strand anywhere, and use a tracked atomic. Whatever changes
+//! the strand's state is therefore done by its [`Writer`], and as long as there is one the strand
+//! is *busy* and gives out no pen:
+//!
+//! | the strand was interrupted | what the handler does to an atomic |
+//! |---|---|
+//! | not in the recorder, or before it became busy for an operation | is recorded, before that operation |
+//! | while busy: in the middle of a record, or with an atomic's clock in hand | is done to the value and not recorded |
+//! | while untracked: in the real operation, or where the recorder waits | the same |
+//!
+//! So an operation reads the state only after it became busy, and may find less room than there was
+//! when it asked for its pen: [`append`](Writer::append) makes sure that there is some.
+
+use std::alloc::Layout;
+use std::mem;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use super::state::State;
+use super::{Pen, Strand, untracked};
+use crate::mark::Block;
+use crate::record::buffer::chunk::Chunk;
+use crate::record::buffer::record::{BEGINS, ENDED, Record, What};
+use crate::record::buffer::{code, pool};
+use crate::record::host::guarded;
+use crate::record::ops::object::{Number, Object};
+use crate::record::stacks;
+
+/// A strand in the middle of an operation. There is one at a time.
+#[repr(transparent)]
+pub(in crate::record) struct Writer<'a>(&'a Strand);
+
+impl Drop for Writer<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.0.busy.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Strand {
+    /// Whether there is room for an operation's records, nobody wants the strand to look up, and it
+    /// is not in the middle of anything.
+    #[inline(always)]
+    pub(super) fn is_ready(&self) -> bool {
+        self.buffer.is_ready() && !self.is_busy()
+    }
+
+    /// Whether the strand is in the middle of an operation: whoever asks is a signal handler.
+    #[inline(always)]
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    /// The strand is in the middle of an operation as long as this lives. It was not before.
+    #[inline(always)]
+    pub(in crate::record) fn writer(&self) -> Writer<'_> {
+        debug_assert!(!self.is_busy());
+        self.busy.store(true, Ordering::Relaxed);
+        // Nothing of the operation comes before: a signal handler is of the same thread, so the
+        // compiler alone must be told.
+        compiler_fence(Ordering::SeqCst);
+        Writer(self)
+    }
+}
+
+impl Pen {
+    /// Begins to write.
+    #[inline(always)]
+    pub(in crate::record) fn writer(self) -> Writer<'static> {
+        self.0.writer()
+    }
+}
+
+// `extern "C"`, here and wherever it stands on the recording path, says that a function does not
+// unwind: otherwise every guard would have to be in memory, for the case that it does. None of them
+// panics, and what they call that might is guarded.
+
+impl<'a> Writer<'a> {
+    #[inline(always)]
+    pub(in crate::record) fn strand(&self) -> &'a Strand {
+        self.0
+    }
+
+    #[inline(always)]
+    fn state(&self) -> State {
+        self.0.state.get()
+    }
+
+    /// Records something, after what is due before it.
+    #[inline(always)]
+    pub(in crate::record) fn push(&self, what: What, target: u32, ticket: u32, site: u32) {
+        self.push_record(Record::new(what, target, ticket, site));
+    }
+
+    /// The same.
+    #[inline(always)]
+    pub(in crate::record) fn push_record(&self, record: Record) {
+        if self.state().needs_preparation() {
+            self.prepare(record.what());
+        }
+        self.write(record);
+    }
+
+    /// Publishes what is held back, and writes the block and the stack where these are due before a
+    /// record.
+    #[inline(never)]
+    extern "C" fn prepare(&self, what: What) {
+        self.flush();
+        self.write_block();
+        if self.state().wants_stacks()
+            && what.is_access()
+            && self.state().in_block()
+            && let Some(stack) = untracked(|| guarded(stacks::capture))
+        {
+            self.write(Record::new(What::Stack, stack, 0, 0));
+        }
+    }
+
+    /// Writes a record, for which nothing is to be prepared, and comes to the next state.
+    #[inline(always)]
+    fn append(&self, record: Record, next: State) {
+        let Writer(strand) = *self;
+        if strand.buffer.is_full() {
+            self.overflow();
+        }
+        strand.buffer.append(record);
+        strand.state.set(next);
+        if !next.in_block() {
+            strand.new_epoch();
+        }
+    }
+
+    /// Goes on in another chunk in the middle of an operation: it writes more than is reserved for
+    /// one, or signal handlers have written since it asked for its pen. It has drawn tickets, so it
+    /// cannot wait.
+    #[cold]
+    #[inline(never)]
+    extern "C" fn overflow(&self) {
+        let Some(chunk) = untracked(pool::chunk_at_once) else {
+            std::alloc::handle_alloc_error(Layout::new::<Chunk>());
+        };
+        // What was to be published with what comes next.
+        self.0.buffer.publish();
+        self.go_on_in(chunk);
+    }
+
+    /// Leaves a chunk in which everything is published for an empty one.
+    pub(super) fn go_on_in(&self, chunk: NonNull<Chunk>) {
+        self.0.buffer.go_on_in(chunk);
+        self.0.seen.forget();
+    }
+
+    /// Writes a record, for which nothing is to be prepared, and publishes it.
+    #[inline(always)]
+    fn write(&self, record: Record) {
+        let state = self.state();
+        debug_assert!(state.held() == 0);
+        self.append(record.after(state.0), state.without(State::BOUNDS));
+        // Last, because the collector frees a strand whose exit is published.
+        self.0.buffer.publish();
+    }
+
+    /// Writes the strand's last record. It stays busy for good: once that is published, it may be
+    /// gone.
+    pub(in crate::record) fn exit(self) {
+        self.push(What::Exit, 0, 0, 0);
+        mem::forget(self);
+    }
+
+    /// Writes what comes before the begin of a block, if one begins. It is published with what
+    /// comes next.
+    fn append_before_begin(&self, record: Record, next: State) {
+        debug_assert!(next.held() == 0);
+        self.append(record.after(next.0 & ENDED), next.without(ENDED));
+    }
+
+    /// Writes the definition of an object, which is outside of every block, and publishes it.
+    pub(in crate::record) fn define(&self, definition: Record) {
+        self.flush();
+        self.append_before_begin(definition, self.state());
+        self.0.buffer.publish();
+    }
+
+    /// Writes the block that the strand is in, if that is due. It is published with what comes
+    /// next.
+    fn write_block(&self) {
+        let state = self.state();
+        if state.0 & State::BLOCK_DUE != 0
+            && let Some(block) = self.0.block()
+        {
+            let record = Record::new(What::Block, code::block(block), 0, 0);
+            self.append_before_begin(record, state.without(State::BLOCK_DUE));
+            block.has_recorded();
+        }
+    }
+
+    // What is held back.
+
+    /// Records an acquire, which is published when its release is, or something else before that.
+    #[inline(always)]
+    pub(in crate::record) fn hold_back(&self, acquire: Record) {
+        if self.state().needs_preparation() {
+            self.hold_back_slow(acquire);
+        } else {
+            self.append_held(acquire);
+        }
+    }
+
+    #[inline(always)]
+    fn append_held(&self, acquire: Record) {
+        let state = self.state();
+        let held = u64::from(acquire.target()) << 32;
+        let next = State(state.without(State::BOUNDS).0 | held);
+        self.append(acquire.after(state.0), next);
+    }
+
+    /// Records an acquire while another one is held back, or where the block or the stack is due.
+    #[inline(never)]
+    extern "C" fn hold_back_slow(&self, acquire: Record) {
+        let state = self.state();
+        if state.only_holds() && state.in_block() && !self.0.buffer.is_full() {
+            // Both are.
+            let both = State(state.without(State::HELD).0 | State::TWO_HELD);
+            self.0.state.set(both);
+            return self.append_held(acquire);
+        }
+        if state.wants_stacks() {
+            self.prepare(What::Acquire);
+            // What happens in the section is recorded where it happens.
+            return self.write(acquire);
+        }
+        self.flush();
+        self.write_block();
+        self.append_held(acquire);
+    }
+
+    /// Whether this object's acquire is the last record, and is held back.
+    #[inline(always)]
+    fn holds_back(&self, object: &Object) -> bool {
+        let id = object.id.number();
+        // Whatever a strand has taken has its number.
+        debug_assert!(id != 0);
+        self.state().held() == id
+    }
+
+    /// Remembers that the content of the lock was touched at `site`, if its acquire is held back;
+    /// not if that is too far away for a record.
+    #[inline(always)]
+    pub(in crate::record) fn touch(
+        &self,
+        how: u32,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) -> bool {
+        self.holds_back(object) && self.amend(0, how, site)
+    }
+
+    /// Remembers that the content of the lock was touched, if it is the first of two that are held
+    /// back.
+    pub(in crate::record) fn touch_first(
+        &self,
+        how: u32,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) -> bool {
+        self.state().0 & State::TWO_HELD != 0
+            && self.0.buffer.unpublished(1).target() == object.id.number()
+            && self.amend(1, how, site)
+    }
+
+    #[inline(always)]
+    fn amend(&self, back: u32, how: u32, site: &'static Location<'static>) -> bool {
+        let buffer = &self.0.buffer;
+        let acquire = buffer.unpublished(back);
+        if acquire.is_touched(how) {
+            return true;
+        }
+        let touched = acquire.touched(how, code::bytes_between(acquire.site(), site));
+        if let Some(touched) = touched {
+            buffer.amend(back, touched);
+        }
+        touched.is_some()
+    }
+
+    /// Records the release of a lock, if its acquire is held back.
+    #[inline(always)]
+    pub(in crate::record) fn close(self, object: &Object) -> bool {
+        let is_held = self.holds_back(object);
+        if is_held {
+            self.close_section();
+        }
+        is_held
+    }
+
+    /// Makes one record of the acquire that is held back and its release, and publishes it.
+    // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
+    #[inline(never)]
+    extern "C" fn close_section(self) {
+        let buffer = &self.0.buffer;
+        let (chunk, len) = (buffer.chunk(), buffer.len());
+        buffer.amend(0, buffer.unpublished(0).section());
+        self.publish_held();
+        drop(self);
+        chunk.fetch_ahead(len);
+    }
+
+    /// Publishes what is held back.
+    #[inline(always)]
+    pub(in crate::record) fn flush(&self) {
+        if self.state().held() != 0 {
+            self.flush_held();
+        }
+    }
+
+    #[inline(never)]
+    extern "C" fn flush_held(&self) {
+        self.publish_held();
+    }
+
+    #[inline(always)]
+    fn publish_held(&self) {
+        let state = self.state();
+        let next = state.without(State::HELD | State::TWO_HELD);
+        self.0.state.set(next);
+        if !state.in_block() {
+            self.0.new_epoch();
+        }
+        self.0.buffer.publish();
+    }
+
+    // Blocks.
+
+    /// A block begins, where the strand is in one.
+    #[inline(always)]
+    pub(in crate::record) fn begin_inner(&self) {
+        self.0.state.set(State(self.state().0 + State::BLOCK));
+    }
+
+    /// A block ends in which the strand is in another one; or one that nobody saw begin.
+    pub(in crate::record) fn end_inner(&self) {
+        if self.state().in_block() {
+            self.0.state.set(State(self.state().0 - State::BLOCK));
+        }
+    }
+
+    /// The outermost block ends; everything is published.
+    pub(in crate::record) fn end(&self) {
+        let state = self.state();
+        debug_assert!(state.depth() == 1 && state.held() == 0);
+        let ended = if state.is_at_begin() {
+            if state.0 & State::BLOCK_DUE != 0 {
+                // Nobody has heard of it.
+                self.0.block.set(ptr::null());
+            }
+            0
+        } else {
+            self.0.buffer.publish_end();
+            ENDED
+        };
+        let next = state.without(BEGINS | State::BLOCK_DUE);
+        self.0.state.set(State((next.0 - State::BLOCK) | ended));
+        self.0.new_epoch();
+    }
+}
+
+impl Strand {
+    /// The outermost block begins, and everything is published.
+    ///
+    /// Not busy: a signal handler that comes before the state is set has done something outside of
+    /// blocks, after which an end is said once more than it was, and nobody minds.
+    #[inline(always)]
+    pub(in crate::record) fn begin(&self, block: &'static Block) {
+        let State(state) = self.state.get();
+        let mut begun = state | State::BLOCK | BEGINS;
+        self.new_epoch();
+        // Most often it is the same again.
+        if !ptr::eq(self.block.get(), block) {
+            self.block.set(block);
+            begun |= State::BLOCK_DUE;
+        }
+        compiler_fence(Ordering::SeqCst);
+        self.state.set(State(begun));
+    }
+
+    /// A block ends, if it does so as most do: it is the outermost, has recorded something, and
+    /// everything is published. If not, nothing was done.
+    #[inline(always)]
+    pub(in crate::record) fn try_end(&self) -> bool {
+        let is_usual = self.state.get() == State::INSIDE && !std::thread::panicking();
+        if is_usual {
+            // A signal handler has left this state as it was.
+            let _writer = self.writer();
+            self.state.set(State::AFTERWARDS);
+            self.new_epoch();
+            self.buffer.publish_end();
+        }
+        is_usual
+    }
+}
