@@ -43,7 +43,8 @@ fn manifest(project: &Project) -> String {
          [package]\nname = \"aerodrome-library\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
          [lib]\npath = \"lib.rs\"\n\n\
          [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n\n\
-         [profile.release]\nopt-level = 3\ncodegen-units = 13\ndebug = \"line-tables-only\"\n",
+         [profile.release]\nopt-level = 3\ncodegen-units = 13\ndebug = \"line-tables-only\"\n\
+         debug-assertions = true\n",
         dependency(),
     )
 }
