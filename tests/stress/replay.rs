@@ -21,6 +21,8 @@ pub(crate) struct Replay {
     sends: HashMap<u32, u64>,
     /// By strand: the message whose channel was updated and which is about to be sent.
     sending: HashMap<u32, u64>,
+    /// By strand: the channel that its last event received from.
+    received: HashMap<u32, u32>,
 }
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -36,6 +38,7 @@ impl Replay {
             signals: HashMap::new(),
             sends: HashMap::new(),
             sending: HashMap::new(),
+            received: HashMap::new(),
         }
     }
 
@@ -45,6 +48,7 @@ impl Replay {
         if self.strands.is_empty() {
             self.strands.insert(strand, (0, 0));
         }
+        let received = self.received.remove(&strand);
         match event.op {
             Op::Begin
             | Op::End
@@ -78,9 +82,9 @@ impl Replay {
                 self.write(event)?;
             }
             Op::Update(Update::Channel) => {
-                // The channel's update comes first, the message's own send or receipt after it.
-                if let Some(entry) = self.peek(strand, Step::Receive) {
-                    return self.same(event.target, entry.on);
+                // A channel's update comes before a message's own send, and after its receipt.
+                if let Some(on) = received {
+                    return self.same(event.target, on);
                 }
                 let entry = self.take(strand, &[Step::Send])?;
                 self.same(event.target, entry.on)?;
@@ -116,6 +120,7 @@ impl Replay {
             Op::Recv => {
                 let entry = self.take(strand, &[Step::Receive, Step::Answered])?;
                 let value = (entry.step == Step::Receive).then_some(entry.value);
+                self.received.insert(strand, entry.on);
                 if self.messages.remove(&event.target) != Some(value) {
                     return Err(format!("another message than {entry:?}"));
                 }
@@ -132,14 +137,6 @@ impl Replay {
             return Err(format!("the root's steps end at {seen}"));
         }
         Ok(())
-    }
-
-    /// The strand's next step, if it is this one.
-    fn peek(&self, strand: u32, step: Step) -> Option<Entry> {
-        let (program, seen) = self.strands.get(&strand)?;
-        let mut rest = self.logs[*program][*seen..].iter();
-        let next = rest.find(|entry| entry.step != Step::New).copied();
-        next.filter(|entry| entry.step == step)
     }
 
     /// The strand's next step, which is to be one of these.
