@@ -67,7 +67,7 @@ pub struct Aerodrome {
     slot_of: Dense<StrandId, Option<u32>>,
     free: Vec<u32>,
     serials: u64,
-    variables: Dense<u32, Groups<Group>>,
+    variables: Dense<u32, Option<Box<Groups<Group>>>>,
     syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
@@ -332,7 +332,7 @@ impl Aerodrome {
             }
             for &object in &updates {
                 let mut knew = false;
-                if let Some(variable) = self.variables.get_mut(object) {
+                if let Some(Some(variable)) = self.variables.get_mut(object) {
                     for group in variable.all() {
                         knew |= group.learn(slot, begin, &clock);
                     }
@@ -366,7 +366,7 @@ impl Aerodrome {
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let slot = self.live(event.strand);
-        let mut groups = self.variables.take(event.target);
+        let mut groups = self.variables.take(event.target).unwrap_or_default();
         let mut found = None;
         for group in groups.before(event.op) {
             let violation = self.after(group, slot, position);
@@ -377,7 +377,7 @@ impl Aerodrome {
         if !group.single.iter().any(|it| Arc::ptr_eq(&it.clock, clock)) {
             group.add(self.store(slot, event.target));
         }
-        *self.variables.entry(event.target) = groups;
+        *self.variables.entry(event.target) = Some(groups);
         found
     }
 
@@ -445,7 +445,7 @@ impl Aerodrome {
 
     fn retire(&mut self, object: u32) {
         if let Some(variable) = self.variables.get_mut(object) {
-            *variable = Groups::default();
+            *variable = None;
         }
         if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;
@@ -533,7 +533,8 @@ impl super::figures::Clocks for Aerodrome {
     }
 
     fn of_write(&self, variable: usize) -> &Clock {
-        let write = self.variables[variable as u32].last_write();
+        let groups = self.variables[variable as u32].as_ref();
+        let write = groups.and_then(|groups| groups.last_write());
         &write.expect("the variable is written").single[0].clock
     }
 }

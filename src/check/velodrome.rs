@@ -39,7 +39,7 @@ use crate::trace::{Event, Op, StrandId};
 pub struct Velodrome {
     graph: Graph,
     strands: Dense<StrandId, Strand>,
-    variables: Dense<u32, Groups<Vec<Mark>>>,
+    variables: Dense<u32, Option<Box<Groups<Vec<Mark>>>>>,
     syncs: Dense<u32, Option<Box<Sync>>>,
 }
 
@@ -187,17 +187,14 @@ impl Velodrome {
     }
 
     fn access(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        let mut groups = self.variables.take(event.target);
-        for group in groups.before(event.op) {
-            group.retain(|mark| self.graph.is_live(mark.node));
-        }
+        let mut groups = self.variables.take(event.target).unwrap_or_default();
         let before = groups.before(event.op).flat_map(|group| group.iter());
         let (mark, found) = self.happen(event, position, before);
         let group = groups.join(event.op);
         if let Some(mark) = mark {
             self.graph.join(group, mark);
         }
-        *self.variables.entry(event.target) = groups;
+        *self.variables.entry(event.target) = Some(groups);
         found
     }
 
@@ -209,48 +206,42 @@ impl Velodrome {
     fn leave(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
         let before = match event.op {
             // After the acquire: the guard may have been moved.
-            Op::Release | Op::Downgrade => self.sync(event).exclusive.clone(),
+            Op::Release | Op::Downgrade => self.sync(event).exclusive.take(),
             _ => None,
         };
         let (mark, found) = self.happen(event, position, before.as_slice());
-        let Some(mark) = mark else {
-            if before.is_some() {
-                self.sync(event).exclusive = None;
-            }
-            return found;
-        };
-        let mut sync = std::mem::take(self.sync(event));
+        let Some(mark) = mark else { return found };
+        let Velodrome { graph, syncs, .. } = self;
+        let sync = syncs.entry(event.target).get_or_insert_default();
         match event.op {
             Op::Send => sync.send = Some(mark),
-            Op::Signal => self.graph.join(&mut sync.signals, mark),
-            Op::ReleaseShared => self.graph.join(&mut sync.shared, mark),
+            Op::Signal => graph.join(&mut sync.signals, mark),
+            Op::ReleaseShared => graph.join(&mut sync.shared, mark),
             _ => sync.exclusive = Some(mark),
         }
-        *self.sync(event) = sync;
         found
     }
 
     /// An event that comes after others.
     fn arrive(&mut self, event: Event, position: u64) -> Option<Box<Violation>> {
-        let sync = self.sync(event);
-        let before: Vec<Mark> = match event.op {
-            Op::Recv => sync.send.iter().cloned().collect(),
-            Op::Await => sync.signals.clone(),
-            Op::AcquireShared => sync.exclusive.iter().cloned().collect(),
-            _ => sync.exclusive.iter().chain(&sync.shared).cloned().collect(),
+        let mut sync = self.syncs.take(event.target).unwrap_or_default();
+        let (mark, found) = match event.op {
+            Op::Recv => self.happen(event, position, &sync.send),
+            Op::Await => self.happen(event, position, &sync.signals),
+            Op::AcquireShared => self.happen(event, position, &sync.exclusive),
+            _ => self.happen(event, position, sync.exclusive.iter().chain(&sync.shared)),
         };
-        let (mark, found) = self.happen(event, position, &before);
         if matches!(event.op, Op::Acquire | Op::Upgrade) {
-            let sync = self.sync(event);
             sync.exclusive = mark;
             sync.shared.clear();
         }
+        *self.syncs.entry(event.target) = Some(sync);
         found
     }
 
     fn retire(&mut self, object: u32) {
         if let Some(variable) = self.variables.get_mut(object) {
-            *variable = Groups::default();
+            *variable = None;
         }
         if let Some(sync) = self.syncs.get_mut(object) {
             *sync = None;

@@ -1,14 +1,12 @@
 //! Strands, their nodes, and which open transaction reaches which of them.
 
-use std::collections::VecDeque;
-
 use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
 use crate::check::cycle::{self, Hop};
 use crate::check::{Access, Edge, Transaction, Violation};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// So many ended transactions are remembered by name before the first sweep, at least.
-const REMEMBERED: usize = 4096;
+const REMEMBERED: usize = 16_384;
 
 /// In `slot_of`: the strand has no slot.
 const NO_SLOT: u32 = u32::MAX;
@@ -70,7 +68,7 @@ struct Owner {
     /// The strand's first event and its transaction.
     first: Option<(Access, Transaction)>,
     /// Transactions that ended while another open one reached them, by index.
-    remembered: VecDeque<(u64, Descriptor)>,
+    remembered: Vec<(u64, Descriptor)>,
     /// The strand is over; the slot is free once nobody reaches it.
     retired: bool,
 }
@@ -184,7 +182,7 @@ impl Reachability {
                     strand,
                     current: Descriptor::FORGOTTEN,
                     first: None,
-                    remembered: VecDeque::new(),
+                    remembered: Vec::new(),
                     retired: false,
                 });
                 slot
@@ -324,7 +322,7 @@ impl Reachability {
         let it = &self.slots[slot as usize];
         if !it.reached_by.is_empty() {
             let owner = &mut self.owners[slot as usize];
-            owner.remembered.push_back((it.node.index(), owner.current));
+            owner.remembered.push((it.node.index(), owner.current));
             self.remembered += 1;
         }
         let mut reaches = std::mem::take(&mut self.slots[slot as usize].reaches);
@@ -368,13 +366,15 @@ impl Reachability {
         for (slot, owner) in (0..).zip(&mut self.owners) {
             let from = accesses.partition_point(|&(of, _)| of < slot);
             let to = accesses.partition_point(|&(of, _)| of <= slot);
-            let named = &accesses[from..to];
-            owner
-                .remembered
-                .retain(|(index, _)| named.binary_search(&(slot, *index)).is_ok());
+            // Both are in order.
+            let mut named = accesses[from..to].iter().peekable();
+            owner.remembered.retain(|(index, _)| {
+                while named.next_if(|(_, it)| it < index).is_some() {}
+                named.peek().is_some_and(|(_, it)| it == index)
+            });
             self.remembered += owner.remembered.len();
         }
-        self.crowded = self.remembered * 2 + looked_at / 4;
+        self.crowded = self.remembered * 4 + looked_at;
     }
 
     pub(super) fn fork(&mut self, slot: u32, event: &Event, position: u64) {
