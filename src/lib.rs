@@ -373,7 +373,7 @@ pub use ::std::*;
 #[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
-pub use self::mark::{atomic, not_atomic, test};
+pub use self::mark::{atomic, not_atomic, test, untracked};
 #[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;

@@ -18,7 +18,7 @@ use crossbeam_channel::{SendTimeoutError, TrySendError};
 
 use super::clock::{Clock, Moment};
 use super::code::TypeName;
-use super::{Effect, Object, Pen, What, pen, untracked};
+use super::{Effect, Object, Pen, What, finish, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -141,10 +141,8 @@ impl<T> Parcel<T> {
 
 impl Drop for Stamp {
     fn drop(&mut self) {
-        if self.number != 0
-            && let Some(pen) = pen()
-        {
-            pen.lose(self.number);
+        if self.number != 0 {
+            finish(|pen| pen.lose(self.number));
         }
         if let Some(receipt) = &self.receipt {
             receipt.0.store(Receipt::NONE, Ordering::Release);

@@ -60,6 +60,9 @@ thread_local! {
     /// Has no destructor, so it costs one load and works until the thread's very end.
     static CURRENT: Cell<&'static Strand> = const { Cell::new(&UNREGISTERED.0) };
 
+    /// The strand that [`suspended`] has taken from this thread.
+    static SUSPENDED: Cell<Option<&'static Strand>> = const { Cell::new(None) };
+
     /// Writes the strand's last record when the thread ends. Initialised off the hot path, once.
     static ON_EXIT: OnExit = const { OnExit };
 }
@@ -188,6 +191,45 @@ impl Drop for Untracked {
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
     let _untracked = Untracked::new();
     f()
+}
+
+/// Runs the program's `f` without recording what it does, but for what began before: a release, or
+/// an object's end. Without those, the records of others would not fit.
+pub(crate) fn suspended<R>(f: impl FnOnce() -> R) -> R {
+    struct Resume(Option<&'static Strand>);
+    impl Drop for Resume {
+        fn drop(&mut self) {
+            SUSPENDED.set(self.0);
+        }
+    }
+    let strand = strand();
+    let is_real = !strand.is_untracked() && !ptr::eq(strand, &UNREGISTERED.0);
+    let _resume = Resume(SUSPENDED.get());
+    if is_real {
+        SUSPENDED.set(Some(strand));
+    }
+    untracked(f)
+}
+
+/// Records the end of something that was recorded, also while the strand is suspended.
+#[inline(always)]
+fn finish(end: impl FnOnce(Pen)) {
+    match pen() {
+        Some(pen) => end(pen),
+        None => finish_suspended(end),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn finish_suspended(end: impl FnOnce(Pen)) {
+    if let Some(strand) = SUSPENDED.get() {
+        let current = CURRENT.replace(strand);
+        if let Some(pen) = pen() {
+            end(pen);
+        }
+        CURRENT.set(current);
+    }
 }
 
 /// This thread belongs to us: nothing that it does is recorded, ever.

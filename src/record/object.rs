@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::chunk::GUARDS_MOVE;
 use super::clock::Clock;
 use super::code::{self, TypeName};
-use super::pen;
+use super::finish;
 use crate::trace::ObjectKind;
 
 /// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
@@ -267,10 +267,8 @@ impl<O: Order> Drop for Object<O> {
     #[inline]
     fn drop(&mut self) {
         let id = self.id.number();
-        if id != 0
-            && let Some(pen) = pen()
-        {
-            pen.retire(id, self.order.last(), self.order.is_watched());
+        if id != 0 {
+            finish(|pen| pen.retire(id, self.order.last(), self.order.is_watched()));
         }
     }
 }

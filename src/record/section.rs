@@ -15,7 +15,7 @@ use super::chunk::GUARDS_MOVE;
 use super::code;
 #[cfg(feature = "parking_lot")]
 use super::code::TypeName;
-use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, pen, strand};
+use super::{NOBODYS_EPOCH, Object, Pen, READ, Strand, WRITE, finish, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -236,9 +236,7 @@ impl Drop for Exclusive<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_apart(object: &Object, taken: u32) {
-    if let Some(pen) = pen() {
-        pen.release(object, taken);
-    }
+    finish(|pen| pen.release(object, taken));
 }
 
 /// A lock is held by several; dropped right before it is given back.
@@ -287,9 +285,7 @@ impl Drop for Shared<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_shared_apart(object: &Object, taken: u32) {
-    if let Some(pen) = pen() {
-        pen.release_shared(object, taken);
-    }
+    finish(|pen| pen.release_shared(object, taken));
 }
 
 /// What a raw lock carries, which is taken and given back without a guard, perhaps by different
@@ -351,10 +347,8 @@ impl Gate {
     /// The lock, held exclusively, is about to be given back.
     #[inline]
     pub(crate) fn leaving(&self) {
-        if self.recorded.load(Ordering::Relaxed)
-            && let Some(pen) = pen()
-        {
-            pen.release(&self.object, self.taken.load(Ordering::Relaxed));
+        if self.recorded.load(Ordering::Relaxed) {
+            finish(|pen| pen.release(&self.object, self.taken.load(Ordering::Relaxed)));
         }
     }
 
