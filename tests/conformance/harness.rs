@@ -92,6 +92,9 @@ fn compare(package: &Package, target: &Path) -> Result<(String, bool), Box<dyn E
         ))
     };
     let (mut plain, mut checked) = both()?;
+    if plain.results.is_empty() {
+        return Err("no test runs, not even plain".into());
+    }
     let mut differences = plain.differences(&checked);
     let mut unsteady = 0;
     if !differences.is_empty() && checked.compile_errors <= plain.compile_errors {
@@ -172,6 +175,10 @@ fn fetch(package: &Package, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
         .as_str()
         .ok_or("no path in Cargo's metadata")?;
     copy_folder(Path::new(path).parent().ok_or("no folder")?, &copy)?;
+    // The compiler is the one that runs this.
+    for file in ["rust-toolchain", "rust-toolchain.toml"] {
+        let _ = fs::remove_file(copy.join(file));
+    }
     // Below this project's target directory, but no part of its workspace.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
