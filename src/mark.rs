@@ -185,8 +185,7 @@ pub use aerodrome_macros::test;
 #[inline]
 pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(feature = "check")]
-    return crate::record::suspended(f);
-    #[cfg(not(feature = "check"))]
+    let _suspended = crate::record::Suspended::new();
     f()
 }
 

@@ -60,7 +60,7 @@ thread_local! {
     /// Has no destructor, so it costs one load and works until the thread's very end.
     static CURRENT: Cell<&'static Strand> = const { Cell::new(&UNREGISTERED.0) };
 
-    /// The strand that [`suspended`] has taken from this thread.
+    /// The strand that [`Suspended`] has taken from this thread.
     static SUSPENDED: Cell<Option<&'static Strand>> = const { Cell::new(None) };
 
     /// Writes the strand's last record when the thread ends. Initialised off the hot path, once.
@@ -193,22 +193,31 @@ pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs the program's `f` without recording what it does, but for what began before: a release, or
-/// an object's end. Without those, the records of others would not fit.
-pub(crate) fn suspended<R>(f: impl FnOnce() -> R) -> R {
-    struct Resume(Option<&'static Strand>);
-    impl Drop for Resume {
-        fn drop(&mut self) {
-            SUSPENDED.set(self.0);
+/// While this lives, the program's thread records nothing but the end of what began before: a
+/// release, or an object's end. Without those, the records of others would not fit.
+pub(crate) struct Suspended {
+    before: Option<&'static Strand>,
+    _untracked: Untracked,
+}
+
+impl Suspended {
+    pub(crate) fn new() -> Self {
+        let strand = strand();
+        let before = SUSPENDED.get();
+        if !strand.is_untracked() && !ptr::eq(strand, &UNREGISTERED.0) {
+            SUSPENDED.set(Some(strand));
+        }
+        Suspended {
+            before,
+            _untracked: Untracked::new(),
         }
     }
-    let strand = strand();
-    let is_real = !strand.is_untracked() && !ptr::eq(strand, &UNREGISTERED.0);
-    let _resume = Resume(SUSPENDED.get());
-    if is_real {
-        SUSPENDED.set(Some(strand));
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        SUSPENDED.set(self.before);
     }
-    untracked(f)
 }
 
 /// Records the end of something that was recorded, also while the strand is suspended.
