@@ -113,7 +113,7 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("Account::withdraw was not atomic:"), "{text}");
     assert!(
-        text.contains("Account::rename was atomic in all of 1 runs"),
+        text.contains("Account::rename was atomic in its only run"),
         "{text}"
     );
 }
