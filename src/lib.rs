@@ -347,6 +347,7 @@ mod mark;
 mod name;
 #[cfg(feature = "once_cell")]
 pub mod once_cell;
+mod operation;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot;
 #[cfg(feature = "trace")]
@@ -373,10 +374,11 @@ pub use ::std::*;
 #[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
 pub use self::hint::restart;
-pub use self::mark::{atomic, not_atomic, test};
+pub use self::mark::{atomic, not_atomic, test, untracked};
 #[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;
+pub use self::operation::{Object, operation};
 
 /// What the macros expand to: no part of the interface.
 #[doc(hidden)]
@@ -391,4 +393,8 @@ pub mod __private {
     pub use crate::mark::run_test;
     #[cfg(feature = "check")]
     pub use crate::mark::{Block, Place, Transaction, begin, depth, outermost};
+    #[cfg(feature = "check")]
+    pub use crate::operation::{Access, Operation, operate};
+    #[cfg(feature = "check")]
+    pub use std::panic::Location;
 }

@@ -144,6 +144,51 @@ pub use aerodrome_macros::not_atomic;
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 pub use aerodrome_macros::test;
 
+/// Runs `f` without recording what this thread does in it: an exempt part of an atomic block.
+///
+/// It is for what nobody relies on and yet is done inside of a block: statistics, logs, the
+/// housekeeping of a cache. Others may come in between there, and between there and the rest.
+///
+/// ```
+/// use aerodrome::sync::Mutex;
+/// use aerodrome::{atomic, untracked};
+/// use std::collections::HashMap;
+///
+/// struct Cache {
+///     values: Mutex<HashMap<u32, String>>,
+///     /// When each was used; only eviction looks, and a little off is good enough.
+///     used: Mutex<Vec<u32>>,
+/// }
+///
+/// #[atomic]
+/// impl Cache {
+///     fn get(&self, key: u32) -> Option<String> {
+///         untracked(|| self.used.lock().unwrap().push(key));
+///         let value = self.values.lock().unwrap().get(&key).cloned();
+///         untracked(|| self.used.lock().unwrap().truncate(100));
+///         value
+///     }
+/// }
+///
+/// let cache = Cache { values: Mutex::new(HashMap::new()), used: Mutex::new(Vec::new()) };
+/// assert_eq!(cache.get(1), None);
+/// assert_eq!(*cache.used.lock().unwrap(), [1]);
+/// ```
+///
+/// What is not recorded orders nothing either: neither a join nor a message that `f` receives. A
+/// block that begins in `f` is not judged, and a violation is not told before `f` has ended. Threads
+/// that `f` starts are recorded, as those of a library that is not tracked are. A lock that was taken
+/// before may be released in `f`; a `parking_lot` lock that is shared is best released on the side on
+/// which it was taken.
+///
+/// Without the feature `check` it calls `f`.
+#[inline]
+pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "check")]
+    let _suspended = crate::record::Suspended::new();
+    f()
+}
+
 /// Marks a part of a function as atomic. It is an expression, with the control flow of a plain
 /// block.
 ///

@@ -175,21 +175,73 @@ fn blocks_without_anything_tracked() {
 }
 
 #[test]
-fn a_block_in_which_nothing_is_tracked_is_told_once() {
+fn blocks_in_which_nothing_is_tracked_are_told_on_one_line() {
     let (text, code) = run_alone("blocks_without_anything_tracked", &[]);
-    let lines = ours(&text);
-    let [function, block] = lines[..] else {
+    let [line] = ours(&text)[..] else {
         panic!("{text}")
     };
-    for (line, name) in [(function, "untracked"), (block, "sum")] {
-        let place = format!("nothing in `{name}` ({}:", file!());
-        assert!(line.starts_with(&place), "{line}");
-        assert!(
-            line.ends_with(") is tracked: is an import still `std::sync`?"),
-            "{line}"
-        );
+    for part in [
+        format!("nothing in `untracked` ({}:", file!()),
+        format!(") and `sum` ({}:", file!()),
+    ] {
+        assert!(line.contains(&part), "{line}");
     }
+    assert!(
+        line.ends_with(") is tracked: is an import still `std::sync`?"),
+        "{line}"
+    );
     assert_eq!(code, Some(0));
+}
+
+struct Half {
+    balance: Mutex<u64>,
+    limit: u64,
+}
+
+#[atomic]
+impl Half {
+    fn new(limit: u64) -> Self {
+        let balance = Mutex::new(0);
+        Half { balance, limit }
+    }
+
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn deposit(&self) {
+        *self.balance.lock().unwrap() += 1;
+    }
+}
+
+struct Plain(std::sync::Mutex<u64>);
+
+#[atomic]
+impl Plain {
+    fn deposit(&self) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+#[test]
+fn methods_with_and_without_anything_tracked() {
+    if !process::is_child() {
+        return;
+    }
+    let half = Half::new(1);
+    assert_eq!(half.limit(), 1);
+    half.deposit();
+    Plain(std::sync::Mutex::new(0)).deposit();
+}
+
+#[test]
+fn constructors_and_getters_beside_a_tracked_method_are_not_told() {
+    let (text, _) = run_alone("methods_with_and_without_anything_tracked", &[]);
+    let [line, _summary] = ours(&text)[..] else {
+        panic!("{text}")
+    };
+    assert!(line.starts_with("nothing in `Plain::deposit` ("), "{line}");
+    assert_eq!(line.matches(file!()).count(), 1, "{line}");
 }
 
 #[atomic]

@@ -554,6 +554,19 @@ fn a_violation_stops_the_test_in_mode_panic_and_not_in_mode_log() {
 }
 
 #[test]
+fn the_log_of_a_test_that_passes_is_not_kept_by_the_harness() {
+    let mut command = process::clean(std::env::current_exe().expect("this binary"));
+    command.args(["--exact", "child_heard"]);
+    let ended = run(command.env("AERODROME", "log")).expect_code(0);
+    assert_eq!(
+        (ended.count(TORN), ended.count("done")),
+        (1, 0),
+        "{}",
+        ended.output()
+    );
+}
+
+#[test]
 fn child_heard() {
     if !process::is_child() {
         return;

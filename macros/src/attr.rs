@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::item::{is_punct, see_through};
 use proc_macro::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
 
-/// What `#[atomic(..)]` and `#[test(..)]` may be given.
+/// What `#[atomic(..)]`, `#[operation(..)]` and `#[test(..)]` may be given.
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// `name = "transfer"`: what reports call the block.
@@ -15,6 +15,10 @@ pub(crate) struct Arguments {
     pub(crate) runs: Option<u32>,
     /// `pub`: of an impl block's methods only the public ones; where it stands.
     pub(crate) public: Option<Span>,
+    /// `read`, `write` or `update`: what an operation does.
+    pub(crate) access: Option<Ident>,
+    /// `of = self.field`: the object of an operation.
+    pub(crate) object: Option<TokenStream>,
 }
 
 /// An argument that an attribute knows, and how it is written.
@@ -24,6 +28,10 @@ pub(crate) const NAME: Known = ("name", "name = \"..\"");
 pub(crate) const CRATE: Known = ("crate", "crate = path::to::aerodrome");
 pub(crate) const RUNS: Known = ("runs", "runs = 20");
 pub(crate) const PUBLIC: Known = ("pub", "pub");
+pub(crate) const READ: Known = ("read", "read");
+pub(crate) const WRITE: Known = ("write", "write");
+pub(crate) const UPDATE: Known = ("update", "update");
+pub(crate) const OF: Known = ("of", "of = self.object");
 
 impl Arguments {
     /// Reads the arguments of `attribute`. A wrong one is left out and becomes an error, the others
@@ -75,25 +83,17 @@ impl Arguments {
                 forms(),
             ));
         };
-        if *key == "pub" {
-            return match (argument, self.public.replace(span)) {
-                ([_], None) => Ok(()),
-                ([_], Some(_)) => Err(Error::new(
-                    span,
-                    "`pub` is given twice",
-                    "remove one of them",
-                )),
-                ([_, more, ..], _) => Err(Error::new(
+        let value = match (argument.get(1), key == form) {
+            (None, true) => &[],
+            (Some(equals), false) if is_punct(equals, '=') => &argument[2..],
+            (Some(more), true) => {
+                return Err(Error::new(
                     more.span(),
-                    format!("expected nothing after `pub`, found `{more}`"),
-                    "write `pub`",
-                )),
-                ([], _) => unreachable!("its first word has been read"),
-            };
-        }
-        let value = match argument.get(1) {
-            Some(equals) if is_punct(equals, '=') => &argument[2..],
-            _ => {
+                    format!("expected nothing after `{key}`, found `{more}`"),
+                    format!("write `{form}`"),
+                ));
+            }
+            (_, false) => {
                 return Err(Error::new(
                     span,
                     format!("expected a value for `{key}`"),
@@ -102,9 +102,12 @@ impl Arguments {
             }
         };
         let given = match *key {
+            "pub" => self.public.replace(span).is_some(),
             "name" => self.name.replace(string(span, form, value)?).is_some(),
             "crate" => self.krate.replace(path(span, form, value)?).is_some(),
-            _ => self.runs.replace(count(span, form, value)?).is_some(),
+            "of" => self.object.replace(field(span, form, value)?).is_some(),
+            "runs" => self.runs.replace(count(span, form, value)?).is_some(),
+            _ => self.access.replace(Ident::new(key, span)).is_some(),
         };
         match given {
             true => Err(Error::new(
@@ -174,6 +177,20 @@ fn path(span: Span, form: &str, value: &[TokenTree]) -> Result<TokenStream, Erro
     match ends_in_name && flat.iter().all(is_part) {
         true => Ok(flat.into_iter().collect()),
         false => Err(wrong(span, "a path", form, value)),
+    }
+}
+
+/// A field of `self`, made of names, numbers and dots only.
+fn field(span: Span, form: &str, value: &[TokenTree]) -> Result<TokenStream, Error> {
+    let flat = see_through(value);
+    let is_self = matches!(flat.first(), Some(TokenTree::Ident(it)) if it.to_string() == "self");
+    let is_part = |token: &TokenTree| match token {
+        TokenTree::Ident(_) | TokenTree::Literal(_) => true,
+        token => is_punct(token, '.'),
+    };
+    match is_self && flat.len() > 2 && flat.iter().all(is_part) {
+        true => Ok(flat.into_iter().collect()),
+        false => Err(wrong(span, "a field of `self`", form, value)),
     }
 }
 

@@ -18,7 +18,7 @@
 use crate::attr::{self, Arguments, called};
 use crate::error::Error;
 use crate::item::{self, Function, Kind, braces, see_through};
-use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
 pub(crate) fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
@@ -60,6 +60,87 @@ pub(crate) fn not_atomic(_arguments: TokenStream, item: TokenStream) -> TokenStr
         "remove it: only what is marked `#[atomic]` is atomic",
     );
     finish(vec![error], item)
+}
+
+/// An operation records itself and then runs its own block:
+///
+/// ```text
+/// #[track_caller]
+/// fn push(&self, job: Job) {
+///     ::aerodrome::__operation! { update, self.object }
+///     { /* the body as it was */ }
+/// }
+/// ```
+pub(crate) fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let known = [attr::READ, attr::WRITE, attr::UPDATE, attr::OF, attr::CRATE];
+    let arguments = Arguments::read("operation", &known, arguments, &mut errors);
+    let tokens = unwrapped(item);
+    let expanded = match item::read(&tokens) {
+        Kind::Function(function) => operation_function(&tokens, &function, &arguments),
+        Kind::Other(found, span) => Err(no_operation(span, found)),
+        Kind::Impl(_) => Err(no_operation(tokens[0].span(), "an `impl` block")),
+    };
+    let item = expanded.unwrap_or_else(|error| {
+        // A mistake in the arguments may be why one is missing.
+        if errors.is_empty() {
+            errors.push(error);
+        }
+        tokens.into_iter().collect()
+    });
+    finish(errors, item)
+}
+
+fn no_operation(span: Span, found: &str) -> Error {
+    Error::new(
+        span,
+        format!("`#[operation]` expected a method with a body, found {found}"),
+        "mark each method that is one access of its object: `#[operation(read)]`, `write` or `update`",
+    )
+}
+
+fn operation_function(
+    tokens: &[TokenTree],
+    function: &Function,
+    arguments: &Arguments,
+) -> Result<TokenStream, Error> {
+    let name = &function.name;
+    let Some(access) = &arguments.access else {
+        return Err(Error::new(
+            Span::call_site(),
+            "`#[operation]` expected `read`, `write` or `update`, found nothing",
+            "say what the method does to its object: `#[operation(update)]`",
+        ));
+    };
+    let allowed = ["unsafe", "extern"];
+    let forbidden = |word: &&Ident| !allowed.contains(&word.to_string().as_str());
+    if let Some(word) = function.qualifiers.iter().find(forbidden) {
+        return Err(no_operation(word.span(), &format!("`{word} fn {name}`")));
+    }
+    let Some(body) = &function.body else {
+        let found = format!("only the declaration of `{name}`");
+        return Err(no_operation(name.span(), &found));
+    };
+    let object = arguments.object.clone();
+    let object = object.unwrap_or_else(|| source("self.object", Span::call_site()));
+    let mut call = path(arguments, "::__operation!");
+    let mut record = TokenStream::from(TokenTree::from(access.clone()));
+    record.extend(source(",", Span::call_site()));
+    record.extend(object);
+    call.extend([group(Delimiter::Brace, record, Span::call_site())]);
+    // Only functions of Rust's own calling convention can say where they were called.
+    let is_extern = function
+        .qualifiers
+        .iter()
+        .any(|it| it.to_string() == "extern");
+    let located = match is_extern || has_attribute(tokens, "track_caller") {
+        true => TokenStream::new(),
+        false => source("#[track_caller]", Span::mixed_site()),
+    };
+    Ok(located
+        .into_iter()
+        .chain(with_start(tokens, function, body, call))
+        .collect())
 }
 
 pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -177,7 +258,16 @@ fn mark(
     mark.extend(source("at:", Span::call_site()));
     mark.extend(source("here()", function.name.span()));
     call.extend([group(Delimiter::Brace, mark, Span::call_site())]);
+    with_start(tokens, function, body, call)
+}
 
+/// The function with `start` before its body, which becomes a block of its own.
+fn with_start(
+    tokens: &[TokenTree],
+    function: &Function,
+    body: &Group,
+    start: TokenStream,
+) -> TokenStream {
     let (attributes, rest) = split_body(body);
     let block = group(
         Delimiter::Brace,
@@ -186,7 +276,7 @@ fn mark(
     );
     let body = group(
         Delimiter::Brace,
-        attributes.into_iter().chain(call).chain([block]).collect(),
+        attributes.into_iter().chain(start).chain([block]).collect(),
         body.span(),
     );
     tokens[..function.signature.end]
@@ -249,13 +339,12 @@ fn mark_impl(
         ));
     }
     let arguments = Arguments {
-        name: None,
         krate: arguments.krate.clone(),
-        runs: None,
         // A trait's methods are as public as the trait.
         public: arguments
             .public
             .filter(|_| !item::is_of_trait(&tokens[..members])),
+        ..Arguments::default()
     };
     let body = braces(&tokens[members]).expect("`read` has found braces here");
     let stream = mark_members(body.stream(), &arguments, errors);
@@ -293,7 +382,9 @@ fn mark_members(
                 };
                 // A method with a mark of its own, say for its name, gets no second one.
                 let exempt = exempt || arguments.public.is_some() && !item::is_public(&member);
-                marked.extend(match exempt || has_attribute(&member, "atomic") {
+                let is_marked =
+                    has_attribute(&member, "atomic") || has_attribute(&member, "operation");
+                marked.extend(match exempt || is_marked {
                     true => member.into_iter().collect(),
                     false => mark(&member, &function_alone, arguments, true, errors),
                 });

@@ -27,6 +27,12 @@ pub fn not_atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::not_atomic(arguments, item)
 }
 
+/// Makes a method one access of the object in its type.
+#[proc_macro_attribute]
+pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::operation(arguments, item)
+}
+
 /// A `#[test]` whose transactions are judged at its end.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {

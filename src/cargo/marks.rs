@@ -116,7 +116,8 @@ impl Function<'_> {
     fn can_be_marked(&self) -> bool {
         let has_mark = |attribute: &syn::Attribute| {
             let last = attribute.path().segments.last();
-            last.is_some_and(|name| name.ident == "atomic" || name.ident == "not_atomic")
+            let marks = ["atomic", "not_atomic", "operation"];
+            last.is_some_and(|name| marks.iter().any(|mark| name.ident == mark))
         };
         self.signature.constness.is_none()
             && self.signature.asyncness.is_none()

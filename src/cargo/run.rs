@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use super::arguments::{Form, Options, Predict, Verb};
 use super::marks::Marks;
@@ -41,12 +41,8 @@ pub(super) fn run(verb: Verb, options: &Options) -> Result<ExitCode, Failure> {
     let reports = options
         .report
         .map(|form| (form, prepared.project.folder.join("report.json")));
-    let outcome = prepared.cargo(
-        verb,
-        options,
-        reports.as_ref().map(|(_, file)| &**file),
-        &[],
-    )?;
+    let report = reports.as_ref().map(|(_, file)| &**file);
+    let outcome = prepared.cargo(verb, options, report, |_| ())?;
     if let Some((form, file)) = reports {
         render(form, &file)?;
     }
@@ -57,7 +53,7 @@ pub(super) fn run(verb: Verb, options: &Options) -> Result<ExitCode, Failure> {
 /// What became of a run.
 pub(super) struct Outcome {
     /// Cargo's exit code.
-    cargo: Option<i32>,
+    pub(super) cargo: Option<i32>,
     pub(super) totals: Totals,
 }
 
@@ -73,13 +69,14 @@ impl Outcome {
 }
 
 impl Prepared {
-    /// Runs Cargo; the processes append their reports to a file, if one is given.
+    /// Runs Cargo, with what `more` adds; the processes append their reports to a file, if one is
+    /// given.
     pub(super) fn cargo(
         &self,
         verb: Verb,
         options: &Options,
         reports: Option<&Path>,
-        variables: &[(&str, &str)],
+        more: impl FnOnce(&mut Command),
     ) -> Result<Outcome, Failure> {
         let summary = self.project.folder.join("summary.txt");
         for file in [Some(&*summary), reports].into_iter().flatten() {
@@ -90,7 +87,7 @@ impl Prepared {
         command.env("RUSTC_WORKSPACE_WRAPPER", &self.programs.rustc);
         command.env("RUSTDOC", &self.programs.rustdoc);
         command.env("AERODROME_SUMMARY", &summary);
-        command.envs(variables.iter().copied());
+        more(&mut command);
         if let Some(reports) = reports {
             command.env("AERODROME_REPORT", reports);
         }

@@ -3,18 +3,19 @@
 //! All of them are marked, the tests run to their end whatever is found, and each process writes
 //! its events into a file. A method is worth a mark if some run of it outside of other methods
 //! touches tracked state more than once; it can be marked if none of its runs was to blame for a
-//! violation.
+//! violation. Of a method that waits inside, the parts were judged and not the whole.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
 
 use super::Failure;
 use super::arguments::{Options, Verb};
 use super::run::{prepare, read_reports};
-use crate::report::Report;
-use crate::trace::{self, Class, Names, ObjectKind, Op, Source};
+use crate::check::{Checker, EngineKind};
+use crate::report::{Place, Report, Split};
+use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Source, Tables};
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let (prepared, marks) = prepare(options, |marks| marks.public_methods = true)?;
@@ -22,14 +23,35 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let (reports, traces) = (folder.join("suggest.json"), folder.join("suggest"));
     let _ = fs::remove_dir_all(&traces);
     fs::create_dir_all(&traces).map_err(|error| Failure::file(&traces, &error))?;
-    let directory = traces
-        .to_str()
-        .ok_or_else(|| Failure::new(format!("{}: expected a path in UTF-8", traces.display())))?;
-    let variables = [("AERODROME", "log"), ("AERODROME_TRACE", directory)];
-    prepared.cargo(Verb::Test, options, Some(&reports), &variables)?;
+    // What the compiler says is for the user.
+    let mut build = options.clone();
+    build.cargo.insert(0, "--no-run".into());
+    let built = prepared.cargo(Verb::Test, &build, None, |_| ())?;
+    if built.cargo != Some(0) {
+        return Ok(built.code());
+    }
+    // What the tests say has every report in it, as often as it was found.
+    let log = folder.join("suggest.log");
+    let output = File::create(&log).map_err(|error| Failure::file(&log, &error))?;
+    let errors = output
+        .try_clone()
+        .map_err(|error| Failure::file(&log, &error))?;
+    eprintln!(
+        "aerodrome: the tests run, and say what they say in {}",
+        log.display()
+    );
+    let outcome = prepared.cargo(Verb::Test, options, Some(&reports), |command| {
+        command
+            .env("AERODROME", "log")
+            .env("AERODROME_TRACE", &traces);
+        command.stdout(output).stderr(errors);
+    })?;
+    if outcome.cargo != Some(0) {
+        eprintln!("aerodrome: some of them have failed");
+    }
     let usage = usage_of(&traces)?;
     let _ = fs::remove_dir_all(&traces);
-    let verdicts = Verdicts::new(&usage, &read_reports(&reports)?);
+    let verdicts = Verdicts::new(usage, &read_reports(&reports)?);
     print!("{}", verdicts.text(marks.marked().len()));
     Ok(ExitCode::SUCCESS)
 }
@@ -40,6 +62,8 @@ struct Usage {
     runs: u64,
     /// The largest number of tracked accesses in one run.
     accesses: u64,
+    /// Where a run has waited for others.
+    wait: Option<Place>,
 }
 
 /// What the blocks did, by their names.
@@ -65,80 +89,98 @@ struct Open {
     accesses: u64,
 }
 
-/// Adds what the runs of a trace's blocks did. What is done under one hold of a lock is one access.
+/// Adds what the runs of a trace's blocks did.
 fn count(source: &mut dyn Source, usage: &mut BTreeMap<String, Usage>) -> Result<(), trace::Error> {
     let mut strands: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut rules = source.rules();
+    let mut checker = Checker::new(EngineKind::default(), source.semantics());
     let mut batch = Vec::new();
+    let mut position = 0;
     while source.fill(&mut batch)? {
         for event in batch.drain(..) {
+            position += 1;
             let open = strands.entry(event.strand.0).or_default();
-            match event.op {
-                Op::Begin => {
-                    open.depth += 1;
-                    if open.depth == 1 {
-                        open.block = source.names().block(event.block()).name;
-                        open.accesses = 0;
-                    }
-                }
-                Op::End => {
-                    open.depth = open.depth.saturating_sub(1);
-                    if open.depth == 0 {
-                        let usage = usage.entry(std::mem::take(&mut open.block)).or_default();
-                        usage.runs += 1;
-                        usage.accesses = usage.accesses.max(open.accesses);
-                    }
-                }
-                Op::Acquire | Op::AcquireShared => open.accesses += 1,
-                op => {
-                    let is_data =
-                        matches!(op.row().class, Class::Read | Class::Write | Class::Update);
-                    let locks = [ObjectKind::Lock, ObjectKind::BareLock];
-                    let is_guarded = || locks.contains(&source.names().kind(event.object()));
-                    open.accesses += u64::from(is_data && !is_guarded());
-                }
+            open.take(&event, source.names(), usage);
+            // Only the checker knows which pauses were waits; the violations are reported already.
+            if let Ok(Some(event)) = rules.admit(&event) {
+                let _ = checker.step(event, position, source.names());
             }
         }
+    }
+    for split in Split::all(&checker, source.names()) {
+        usage.entry(split.block).or_default().wait = split.wait;
     }
     Ok(())
 }
 
+impl Open {
+    /// Takes the strand's next event. What is done under one hold of a lock is one access.
+    fn take(&mut self, event: &Event, names: &Tables, usage: &mut BTreeMap<String, Usage>) {
+        match event.op {
+            Op::Begin => {
+                self.depth += 1;
+                if self.depth == 1 {
+                    self.block = names.block(event.block()).name;
+                    self.accesses = 0;
+                }
+            }
+            Op::End => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    let usage = usage.entry(std::mem::take(&mut self.block)).or_default();
+                    usage.runs += 1;
+                    usage.accesses = usage.accesses.max(self.accesses);
+                }
+            }
+            Op::Acquire | Op::AcquireShared => self.accesses += 1,
+            op => {
+                let is_data = matches!(op.row().class, Class::Read | Class::Write | Class::Update);
+                let locks = [ObjectKind::Lock, ObjectKind::BareLock];
+                let is_guarded = || locks.contains(&names.kind(event.object()));
+                self.accesses += u64::from(is_data && !is_guarded());
+            }
+        }
+    }
+}
+
 /// What is said of the methods.
+#[derive(Default)]
 struct Verdicts {
+    /// With the number of runs.
     atomic: Vec<(String, u64)>,
     /// With what went wrong.
     not_atomic: Vec<(String, String)>,
+    /// With where they waited.
+    waiting: Vec<(String, Place)>,
     /// Methods that ran and touched tracked state once at most: a mark would say nothing.
     single: usize,
 }
 
 impl Verdicts {
-    fn new(usage: &BTreeMap<String, Usage>, reports: &[Report]) -> Verdicts {
+    fn new(usage: BTreeMap<String, Usage>, reports: &[Report]) -> Verdicts {
         let mut blamed: BTreeMap<&str, &Report> = BTreeMap::new();
         for report in reports {
             if let Some(block) = &report.transactions[report.blame].block {
                 blamed.entry(&block.name).or_insert(report);
             }
         }
-        let several = usage
-            .iter()
-            .filter(|(name, usage)| usage.accesses > 1 && !blamed.contains_key(name.as_str()));
-        let single = usage
-            .iter()
-            .filter(|(name, usage)| usage.accesses <= 1 && !blamed.contains_key(name.as_str()));
-        Verdicts {
-            atomic: several
-                .map(|(name, usage)| (name.clone(), usage.runs))
-                .collect(),
-            not_atomic: blamed
-                .iter()
-                .map(|(name, report)| (name.to_string(), text_of(report)))
-                .collect(),
-            single: single.count(),
+        let mut verdicts = Verdicts::default();
+        for (name, usage) in usage {
+            match usage.wait {
+                _ if blamed.contains_key(name.as_str()) => {}
+                Some(place) => verdicts.waiting.push((name, place)),
+                None if usage.accesses > 1 => verdicts.atomic.push((name, usage.runs)),
+                None => verdicts.single += 1,
+            }
         }
+        let told = blamed
+            .iter()
+            .map(|(name, report)| (name.to_string(), text_of(report)));
+        verdicts.not_atomic.extend(told);
+        verdicts
     }
 
     fn text(&self, marked: usize) -> String {
-        let ran: BTreeSet<_> = self.atomic.iter().map(|(name, _)| name).collect();
         let mut text = String::new();
         let mut line = |part: String| {
             text += &part;
@@ -147,18 +189,28 @@ impl Verdicts {
         for (name, report) in &self.not_atomic {
             line(format!("{name} was not atomic:\n\n{report}"));
         }
-        for (name, runs) in &self.atomic {
-            line(format!("{name} was atomic in all of {runs} runs"));
+        for (name, place) in &self.waiting {
+            line(format!(
+                "{name} waits for others at {place}: a mark would not hold"
+            ));
         }
-        if !ran.is_empty() {
-            let names: Vec<_> = ran.iter().map(|name| format!("{name:?}")).collect();
+        for (name, runs) in &self.atomic {
+            line(match runs {
+                1 => format!("{name} was atomic in its only run"),
+                _ => format!("{name} was atomic in all of {runs} runs"),
+            });
+        }
+        if !self.atomic.is_empty() {
+            let names = self.atomic.iter().map(|(name, _)| format!("{name:?}"));
+            let names: Vec<_> = names.collect();
             line(format!("\naerodrome.toml: atomic = [{}]", names.join(", ")));
         }
         line(format!(
-            "{marked} public methods: {} atomic, {} not; {} touched tracked state once at most, \
-             the others did not run outside of these",
+            "{marked} public methods: {} atomic, {} not, {} with a wait; {} touched tracked state \
+             once at most, the others did not run outside of these",
             self.atomic.len(),
             self.not_atomic.len(),
+            self.waiting.len(),
             self.single,
         ));
         text

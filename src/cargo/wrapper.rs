@@ -4,17 +4,29 @@
 //! get `--extern std=..` and the rest; everything else passes unchanged: questions about the
 //! compiler, build scripts, procedural macros, crates without std, and what tests compile by
 //! themselves.
+//!
+//! A crate that does not compile with tracked types, and does without, is compiled without: it
+//! hands a type of std to a dependency, say, or relies on the layout of an atomic. A warning says
+//! so, and a file beside the wrapper, by which its documentation tests know. A crate with marks is
+//! to be tracked, so its errors are errors.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output, Stdio};
 
-use super::plan::Plan;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::plan::{Member, Plan};
 
 /// A call by Cargo.
 pub(super) struct Call {
     plan: Plan,
+    /// The wrapper's folder, which belongs to the plan.
+    folder: PathBuf,
     program: OsString,
     arguments: Vec<OsString>,
 }
@@ -32,14 +44,34 @@ impl Call {
         };
         Some(Call {
             plan,
+            folder: name.parent()?.to_owned(),
             program,
             arguments: arguments.collect(),
         })
     }
 
     pub(super) fn run(self) -> ExitCode {
+        let changed = self.unit().map(|(member, unit)| {
+            let marked = self.marked(&unit);
+            (self.changed(member, &unit, marked.as_deref()), unit, marked)
+        });
+        match changed {
+            None => self.replace_this_process(&self.arguments),
+            Some((arguments, unit, _)) if self.is_rustdoc() => {
+                match self.untracked_file(&unit.name).exists() {
+                    true => self.replace_this_process(&self.arguments),
+                    false => self.replace_this_process(&arguments),
+                }
+            }
+            Some((arguments, _, Some(_))) => self.replace_this_process(&arguments),
+            Some((arguments, unit, None)) => self.compile(&arguments, &unit),
+        }
+    }
+
+    /// Runs the real program in the place of this one.
+    fn replace_this_process(&self, arguments: &[OsString]) -> ExitCode {
         let mut command = Command::new(&self.program);
-        command.args(self.changed());
+        command.args(arguments);
         #[cfg(unix)]
         let error = {
             use std::os::unix::process::CommandExt;
@@ -47,28 +79,67 @@ impl Call {
         };
         #[cfg(not(unix))]
         let error = match command.status() {
-            Ok(status) => {
-                let code = status.code().and_then(|code| u8::try_from(code).ok());
-                return ExitCode::from(code.unwrap_or(super::FAILED));
-            }
+            Ok(status) => return code_of(status.code()),
             Err(error) => error,
         };
+        self.cannot_run(&error)
+    }
+
+    fn cannot_run(&self, error: &std::io::Error) -> ExitCode {
         eprintln!("error: {}: {error}", Path::new(&self.program).display());
         ExitCode::from(super::FAILED)
     }
 
-    /// The arguments as the compiler gets them.
-    fn changed(&self) -> Vec<OsString> {
-        let folder = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-        let member =
-            folder.and_then(|folder| self.plan.members.iter().find(|it| it.folder == folder));
-        let unit = Unit::read(&self.arguments);
-        let (Some(member), Some(unit)) = (member, unit) else {
-            return self.arguments.clone();
+    /// Compiles a crate with tracked types, or, where only that succeeds, without.
+    fn compile(&self, arguments: &[OsString], unit: &Unit) -> ExitCode {
+        let attempt = |arguments: &[OsString]| {
+            let mut command = Command::new(&self.program);
+            command.args(arguments).stdout(Stdio::inherit()).output()
         };
-        if !unit.has_std() {
-            return self.arguments.clone();
+        let tracked = match attempt(arguments) {
+            Ok(output) => output,
+            Err(error) => return self.cannot_run(&error),
+        };
+        let file = self.untracked_file(&unit.name);
+        if tracked.status.success() {
+            if !unit.is_test {
+                let _ = fs::remove_file(file);
+            }
+            return pass_on(&tracked);
         }
+        match attempt(&self.arguments) {
+            Ok(plain) if plain.status.success() => {
+                let warning = untracked_warning(unit, &tracked);
+                if !unit.is_test {
+                    // Without it, documentation tests are compiled with tracked types.
+                    let _ = fs::write(file, "");
+                }
+                eprintln!("{warning}");
+                pass_on(&plain)
+            }
+            _ => pass_on(&tracked),
+        }
+    }
+
+    /// Is there while a library is compiled without tracked types.
+    fn untracked_file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("untracked-{name}"))
+    }
+
+    fn is_rustdoc(&self) -> bool {
+        Path::new(&self.program).file_stem() == Some(OsStr::new("rustdoc"))
+    }
+
+    /// The member whose crate is compiled, and the crate, where that is to be tracked.
+    fn unit(&self) -> Option<(&Member, Unit)> {
+        let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+        let member = self.plan.members.iter().find(|it| it.folder == folder)?;
+        let unit = Unit::read(&self.arguments)?;
+        unit.has_std().then_some((member, unit))
+    }
+
+    /// The arguments as the compiler gets them.
+    fn changed(&self, member: &Member, unit: &Unit, marked: Option<&Path>) -> Vec<OsString> {
         let replaced =
             |name: &str| name == "aerodrome" || member.mirrors.iter().any(|it| it == name);
         let mut changed = Vec::new();
@@ -92,7 +163,9 @@ impl Call {
             value.push(folder);
             changed.extend([OsString::from("-L"), value]);
         }
-        self.read_copy(&unit, &mut changed);
+        if let Some(marked) = marked {
+            self.read_copy(unit, marked, &mut changed);
+        }
         changed
     }
 
@@ -128,25 +201,22 @@ impl Call {
         }
     }
 
+    /// The root file's copy with marks, where there is one.
+    fn marked(&self, unit: &Unit) -> Option<PathBuf> {
+        let (root, copy) = self.plan.copy.as_ref()?;
+        let original = std::path::absolute(&unit.root).ok()?;
+        let marked = copy.join(original.strip_prefix(root).ok()?);
+        (!self.is_rustdoc() && marked.exists()).then_some(marked)
+    }
+
     /// Has the compiler read the copy with marks, and speak of the original.
-    fn read_copy(&self, unit: &Unit, arguments: &mut Vec<OsString>) {
+    fn read_copy(&self, unit: &Unit, marked: &Path, arguments: &mut Vec<OsString>) {
         let Some((root, copy)) = &self.plan.copy else {
             return;
         };
-        let Ok(original) = std::path::absolute(&unit.root) else {
-            return;
-        };
-        let Ok(inside) = original.strip_prefix(root) else {
-            return;
-        };
-        let marked = copy.join(inside);
-        let is_rustdoc = Path::new(&self.program).file_stem() == Some(OsStr::new("rustdoc"));
-        if is_rustdoc || !marked.exists() {
-            return;
-        }
         for argument in arguments.iter_mut() {
             if Path::new(argument) == unit.root {
-                *argument = marked.clone().into();
+                *argument = marked.into();
             }
         }
         // As Cargo gives it: relative to the workspace, or absolute.
@@ -160,8 +230,59 @@ impl Call {
     }
 }
 
+#[cfg(not(unix))]
+fn code_of(code: Option<i32>) -> ExitCode {
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(super::FAILED))
+}
+
+/// Says what a compiler has said, and ends as it has.
+fn pass_on(output: &Output) -> ExitCode {
+    let _ = std::io::stderr().write_all(&output.stderr);
+    let code = output
+        .status
+        .code()
+        .and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(super::FAILED))
+}
+
+/// A message of the compiler, as far as it is of interest.
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    message: String,
+}
+
+/// A warning in the compiler's format: Cargo shows it again when nothing has to be compiled.
+fn untracked_warning(unit: &Unit, tracked: &Output) -> String {
+    let said = String::from_utf8_lossy(&tracked.stderr);
+    let mut errors = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok())
+        .filter(|diagnostic| diagnostic.level == "error");
+    let reason = errors
+        .next()
+        .map_or_else(String::new, |it| format!(": {}", it.message));
+    let tests = if unit.is_test { " (its tests)" } else { "" };
+    let message = format!(
+        "nothing in `{}`{tests} is tracked, because it does not compile with tracked types{reason}",
+        unit.name
+    );
+    json!({
+        "$message_type": "diagnostic",
+        "message": message,
+        "code": null,
+        "level": "warning",
+        "spans": [],
+        "children": [],
+        "rendered": format!("warning: {message}\n\n"),
+    })
+    .to_string()
+}
+
 /// What is compiled, as the arguments say.
 struct Unit {
+    name: String,
     root: PathBuf,
     is_test: bool,
     features: Vec<String>,
@@ -194,6 +315,7 @@ impl Unit {
             Some(name.to_owned())
         };
         Some(Unit {
+            name: name.to_owned(),
             root: PathBuf::from(root),
             is_test: text.contains(&"--test"),
             features: text.iter().filter_map(feature).collect(),
@@ -202,7 +324,7 @@ impl Unit {
 
     /// Whether the crate has std: by default, or by an `extern crate std` in its root.
     fn has_std(&self) -> bool {
-        let Ok(text) = std::fs::read_to_string(&self.root) else {
+        let Ok(text) = fs::read_to_string(&self.root) else {
             return false;
         };
         let Ok(file) = syn::parse_file(&text) else {

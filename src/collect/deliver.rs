@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::config::{Config, Mode, Predict};
 use super::families::{News, test_of};
 use super::session::Counts;
-use crate::mark;
+use crate::mark::{self, Block};
 use crate::predict::Forecast;
 use crate::record;
 use crate::report::source::Workspace;
@@ -49,6 +49,12 @@ static PREDICTIONS: AtomicU64 = AtomicU64::new(0);
 /// Writes a line to standard error, past the test harness.
 pub(super) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "aerodrome: {line}");
+}
+
+/// Writes to standard error, past the test harness: it keeps what `eprintln!` prints in a test that
+/// passes to itself.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The report as people read it.
@@ -96,7 +102,7 @@ pub(super) fn tell(news: News, config: &Config) {
             Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
                 reasons.push(forecast.to_string());
             }
-            _ => eprintln!("{forecast}"),
+            _ => print(&forecast.to_string()),
         }
     }
     if !reasons.is_empty() {
@@ -117,16 +123,13 @@ fn log(report: &Report) {
                 say("the handler of `on_violation` panicked");
             }
         }
-        // Not past the test harness, so by the macro, which panics where standard error cannot be
-        // written.
-        None => drop(catch_unwind(|| eprintln!("{}", render(report)))),
+        None => print(&render(report)),
     }
 }
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
 pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     let reports = publish(news.reports, config);
-    let print = |text: &str| drop(writeln!(std::io::stderr(), "{text}"));
     for report in &reports {
         match config.mode {
             Mode::Log => log(report),
@@ -190,15 +193,12 @@ pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
     true
 }
 
-/// One line about the run where anything was tracked, and one about each mark that is weaker than
-/// it looks: blocks that ran and in which nothing was tracked, and blocks that were split by a
-/// wait.
+/// One line about the run where anything was tracked, one about the blocks that ran and in which
+/// nothing was tracked, and one about each block that was split by a wait: marks that are weaker
+/// than they look.
 pub(super) fn summarize(counts: &Counts, splits: &[Split], config: &Config) {
-    for block in mark::untracked_blocks() {
-        let (name, file, line) = (block.name(), block.file, block.line);
-        say(&format!(
-            "nothing in `{name}` ({file}:{line}) is tracked: is an import still `std::sync`?"
-        ));
+    if let Some(line) = empty_blocks(&mark::untracked_blocks()) {
+        say(&line);
     }
     for split in splits {
         say(&split.to_string());
@@ -206,6 +206,26 @@ pub(super) fn summarize(counts: &Counts, splits: &[Split], config: &Config) {
     if counts.events > counts.exits {
         say(&summary(counts, config));
     }
+}
+
+/// How many blocks are named on one line.
+const NAMED_BLOCKS: usize = 4;
+
+fn empty_blocks(blocks: &[&'static Block]) -> Option<String> {
+    let (named, others) = blocks.split_at(blocks.len().min(NAMED_BLOCKS));
+    let name = |block: &&Block| format!("`{}` ({}:{})", block.name(), block.file, block.line);
+    let mut names: Vec<_> = named.iter().map(name).collect();
+    if !others.is_empty() {
+        names.push(format!("{} more", others.len()));
+    }
+    let last = names.pop()?;
+    let names = match names.is_empty() {
+        true => last,
+        false => format!("{} and {last}", names.join(", ")),
+    };
+    Some(format!(
+        "nothing in {names} is tracked: is an import still `std::sync`?"
+    ))
 }
 
 fn summary(counts: &Counts, config: &Config) -> String {

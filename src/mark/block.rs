@@ -1,11 +1,11 @@
 //! What a mark is in a checked build: the block, and the transactions it begins.
 
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use crate::record;
 
@@ -29,6 +29,8 @@ pub struct Block {
     pub column: u32,
     /// [`UNUSED`], [`EMPTY`] or [`TRACKED`].
     uses: AtomicU8,
+    /// The block that was used before this one, in the list of all that were.
+    before: AtomicPtr<Block>,
 }
 
 /// No run has ended yet.
@@ -54,6 +56,7 @@ impl Block {
             line: place.line(),
             column: place.column(),
             uses: AtomicU8::new(UNUSED),
+            before: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -213,39 +216,80 @@ extern "C" fn end_slow() {
     }
 }
 
+/// The block that was used last, and by way of [`Block::before`] all others that were. A list
+/// through the blocks themselves, because a recording strand neither allocates nor waits.
+static USED: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
+
 impl Block {
     /// A run of the block records something.
     pub(crate) fn has_recorded(&'static self) {
         // Most often that is known.
-        if self.uses.load(Ordering::Relaxed) != TRACKED {
-            self.uses.store(TRACKED, Ordering::Relaxed);
+        if self.uses.load(Ordering::Relaxed) != TRACKED
+            && self.uses.swap(TRACKED, Ordering::Relaxed) == UNUSED
+        {
+            self.enlist();
         }
     }
 
     /// A run of the block has recorded nothing.
     fn has_recorded_nothing(&'static self) {
-        if self.uses.load(Ordering::Relaxed) == UNUSED
-            && self
-                .uses
+        let uses = &self.uses;
+        if uses.load(Ordering::Relaxed) == UNUSED
+            && uses
                 .compare_exchange(UNUSED, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         {
-            record::untracked(|| EMPTY_BLOCKS.lock().push(self));
+            self.enlist();
         }
+    }
+
+    /// Puts the block into the list; done once, by whoever has found it unused.
+    fn enlist(&'static self) {
+        let this = ptr::from_ref(self).cast_mut();
+        let mut last = USED.load(Ordering::Relaxed);
+        loop {
+            self.before.store(last, Ordering::Relaxed);
+            match USED.compare_exchange_weak(last, this, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => last = other,
+            }
+        }
+    }
+
+    /// Whether some run recorded something.
+    fn is_tracked(&self) -> bool {
+        self.uses.load(Ordering::Relaxed) == TRACKED
+    }
+
+    /// The type that the block's function is a method of, with the file that it is in.
+    fn owner(&self) -> Option<(&str, &'static str)> {
+        let (owner, _) = self.name().rsplit_once("::")?;
+        Some((owner, self.file))
     }
 }
 
-/// Blocks that ran and, the first time at least, recorded nothing.
-static EMPTY_BLOCKS: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
-
-/// The blocks that ran and never recorded anything.
-pub(crate) fn untracked_blocks() -> Vec<&'static Block> {
-    let blocks = EMPTY_BLOCKS.lock();
+/// The blocks that ran, the earliest first.
+fn used_blocks() -> Vec<&'static Block> {
+    let mut blocks = Vec::new();
+    let mut next = USED.load(Ordering::Acquire);
+    // SAFETY: the list has statics in it, and each was written before it was put in.
+    while let Some(block) = unsafe { next.as_ref() } {
+        blocks.push(block);
+        next = block.before.load(Ordering::Relaxed);
+    }
+    blocks.reverse();
     blocks
-        .iter()
-        .copied()
-        .filter(|block| block.uses.load(Ordering::Relaxed) == EMPTY)
-        .collect()
+}
+
+/// The blocks that ran and never recorded anything, where that is strange: a type with a method
+/// that did has constructors and getters beside it.
+pub(crate) fn untracked_blocks() -> Vec<&'static Block> {
+    let (tracked, empty): (Vec<_>, Vec<_>) = used_blocks()
+        .into_iter()
+        .partition(|block| block.is_tracked());
+    let owners: HashSet<_> = tracked.iter().filter_map(|block| block.owner()).collect();
+    let is_strange = |block: &&Block| !block.owner().is_some_and(|owner| owners.contains(&owner));
+    empty.into_iter().filter(is_strange).collect()
 }
 
 /// How many blocks are open on this strand.

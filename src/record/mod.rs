@@ -35,6 +35,7 @@ pub(crate) use self::ops::{
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::ops::{Gate, Holder};
 pub(crate) use self::strand::{
-    Child, Origin, Pen, Runner, Strand, Untracked, current, current_name, exit, is_first_of_family,
-    name_current_strand, never_track_this_thread, new_family, open_blocks, pen, regroup, untracked,
+    Child, Origin, Pen, Runner, Strand, Suspended, Untracked, current, current_name, exit,
+    is_first_of_family, name_current_strand, never_track_this_thread, new_family, open_blocks, pen,
+    regroup, untracked,
 };

@@ -64,9 +64,22 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
     );
     assert!(text.contains("aerodrome: 2 processes, 1 test, "), "{text}");
     assert!(text.contains(" 0 transactions, 0 violations"), "{text}");
+    assert!(text.contains("test pointers_are_null ... ok"), "{text}");
+    assert!(
+        text.contains("test layout/src/lib.rs - (line 3) ... ok"),
+        "{text}"
+    );
 
     let (code, text) = cargo_aerodrome(project(), &["test", "--workspace"]);
     assert!(code == 0 && !text.contains("Compiling"), "{text}");
+    // A crate that cannot be tracked is named every time.
+    for name in ["`layout`", "`layout` (its tests)"] {
+        let warning = format!(
+            "warning: nothing in {name} is tracked, because it does not compile with tracked \
+             types: cannot transmute between types of different sizes"
+        );
+        assert_eq!(text.matches(&warning).count(), 1, "{warning}\n{text}");
+    }
 
     // The lines and columns are those of the file as it is.
     let marked = [
@@ -100,7 +113,7 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("Account::withdraw was not atomic:"), "{text}");
     assert!(
-        text.contains("Account::rename was atomic in all of 1 runs"),
+        text.contains("Account::rename was atomic in its only run"),
         "{text}"
     );
 }

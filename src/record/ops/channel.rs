@@ -21,7 +21,7 @@ use super::clock::{Clock, Moment};
 use super::object::Object;
 use crate::record::buffer::code::{self, TypeName};
 use crate::record::buffer::record::What;
-use crate::record::strand::{Pen, pen, untracked};
+use crate::record::strand::{Pen, finish, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -147,10 +147,8 @@ impl<T> Parcel<T> {
 
 impl Drop for Stamp {
     fn drop(&mut self) {
-        if self.number != 0
-            && let Some(pen) = pen()
-        {
-            pen.lose(self.number);
+        if self.number != 0 {
+            finish(|pen| pen.lose(self.number));
         }
         if let Some(receipt) = &self.receipt {
             receipt.0.store(Receipt::NONE, Ordering::Release);

@@ -18,7 +18,7 @@ use crate::record::buffer::code;
 #[cfg(feature = "parking_lot")]
 use crate::record::buffer::code::TypeName;
 use crate::record::buffer::record::{GUARDS_MOVE, READ, Record, SHARED, WRITE, What};
-use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, pen, strand};
+use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, finish, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -345,9 +345,7 @@ impl Drop for Exclusive<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: u32) {
-    if let Some(pen) = pen() {
-        pen.release(object, taken);
-    }
+    finish(|pen| pen.release(object, taken));
 }
 
 /// A lock is held by several; dropped right before it is given back.
@@ -399,9 +397,7 @@ impl Drop for Shared<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_shared_slow(object: &Object, taken: u32) {
-    if let Some(pen) = pen() {
-        pen.release_shared(object, taken);
-    }
+    finish(|pen| pen.release_shared(object, taken));
 }
 
 /// What a raw lock carries, which is taken and given back without a guard, perhaps by different
@@ -463,10 +459,8 @@ impl Gate {
     /// The lock, held exclusively, is about to be given back.
     #[inline]
     pub(crate) fn leaving(&self) {
-        if self.recorded.load(Ordering::Relaxed)
-            && let Some(pen) = pen()
-        {
-            pen.release(&self.object, self.taken.load(Ordering::Relaxed));
+        if self.recorded.load(Ordering::Relaxed) {
+            finish(|pen| pen.release(&self.object, self.taken.load(Ordering::Relaxed)));
         }
     }
 

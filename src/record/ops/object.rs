@@ -7,7 +7,7 @@ use super::atomic::draw_watched;
 use super::clock::Clock;
 use crate::record::buffer::code::{self, TypeName};
 use crate::record::buffer::record::{GUARDS_MOVE, Record, What};
-use crate::record::strand::{Pen, pen};
+use crate::record::strand::{Pen, finish};
 use crate::trace::ObjectKind;
 
 /// The tickets of a lock. The lock itself keeps them in order: they are drawn while it is held.
@@ -268,10 +268,8 @@ impl<O: Order> Drop for Object<O> {
     #[inline]
     fn drop(&mut self) {
         let id = self.id.number();
-        if id != 0
-            && let Some(pen) = pen()
-        {
-            pen.retire(id, self.order.last(), self.order.is_watched());
+        if id != 0 {
+            finish(|pen| pen.retire(id, self.order.last(), self.order.is_watched()));
         }
     }
 }

@@ -19,6 +19,9 @@ thread_local! {
     /// Has no destructor, so it costs one load and works until the thread's very end.
     static CURRENT: Cell<&'static Strand> = const { Cell::new(&UNREGISTERED.0) };
 
+    /// The strand that [`Suspended`] has taken from this thread.
+    static SUSPENDED: Cell<Option<&'static Strand>> = const { Cell::new(None) };
+
     /// Writes the strand's last record when the thread ends. Initialised off the hot path, once.
     static ON_EXIT: OnExit = const { OnExit };
 }
@@ -154,6 +157,54 @@ impl Drop for Untracked {
 pub(crate) fn untracked<R>(f: impl FnOnce() -> R) -> R {
     let _untracked = Untracked::new();
     f()
+}
+
+/// While this lives, the program's thread records nothing but the end of what began before: a
+/// release, or an object's end. Without those, the records of others would not fit.
+pub(crate) struct Suspended {
+    before: Option<&'static Strand>,
+    _untracked: Untracked,
+}
+
+impl Suspended {
+    pub(crate) fn new() -> Self {
+        let strand = strand();
+        let before = SUSPENDED.get();
+        if !strand.is_untracked() && !ptr::eq(strand, &UNREGISTERED.0) {
+            SUSPENDED.set(Some(strand));
+        }
+        Suspended {
+            before,
+            _untracked: Untracked::new(),
+        }
+    }
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        SUSPENDED.set(self.before);
+    }
+}
+
+/// Records the end of something that was recorded, also while the strand is suspended.
+#[inline(always)]
+pub(in crate::record) fn finish(end: impl FnOnce(Pen)) {
+    match pen() {
+        Some(pen) => end(pen),
+        None => finish_suspended(end),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn finish_suspended(end: impl FnOnce(Pen)) {
+    if let Some(strand) = SUSPENDED.get() {
+        let current = CURRENT.replace(strand);
+        if let Some(pen) = pen() {
+            end(pen);
+        }
+        CURRENT.set(current);
+    }
 }
 
 /// This thread belongs to us: nothing that it does is recorded, ever.

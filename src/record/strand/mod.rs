@@ -15,10 +15,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 pub(crate) use self::current::{
-    Child, Pen, Untracked, current, current_name, exit, is_first_of_family, name_current_strand,
-    never_track_this_thread, new_family, open_blocks, pen, regroup, untracked,
+    Child, Pen, Suspended, Untracked, current, current_name, exit, is_first_of_family,
+    name_current_strand, never_track_this_thread, new_family, open_blocks, pen, regroup, untracked,
 };
-pub(in crate::record) use self::current::{name_current, strand};
+pub(in crate::record) use self::current::{finish, name_current, strand};
 pub(crate) use self::origin::{Origin, Runner};
 use self::state::State;
 pub(in crate::record) use self::writer::Writer;

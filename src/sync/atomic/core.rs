@@ -8,19 +8,20 @@ use crate::record::value::Recorded;
 use crate::record::{self, Effect, Object, What};
 
 /// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its
-/// value would cost as much again.
-#[repr(align(64))]
+/// value would cost as much again. The value comes first, so that a pointer to the whole is one to
+/// the value: programs hand it to the system as a futex.
+#[repr(C, align(64))]
 pub(crate) struct Core<A> {
-    pub(crate) object: Object<Clock>,
     pub(super) inner: A,
+    pub(crate) object: Object<Clock>,
 }
 
 impl<A: Recorded> Core<A> {
     #[track_caller]
     pub(super) const fn new(inner: A, type_name: TypeName) -> Self {
         Self {
-            object: Object::atomic(type_name),
             inner,
+            object: Object::atomic(type_name),
         }
     }
 

@@ -215,6 +215,7 @@ macro_rules! operations {
 macro_rules! integer {
     ($($Atomic:ident: $Value:ty;)*) => {$(
         #[doc = concat!("[`std::sync::atomic::", stringify!($Atomic), "`], tracked.")]
+        #[repr(transparent)]
         pub struct $Atomic(pub(crate) Core<real::$Atomic>);
 
         common!([] $Atomic, real::$Atomic, $Value);
@@ -256,6 +257,7 @@ integer! {
 }
 
 /// [`std::sync::atomic::AtomicBool`], tracked.
+#[repr(transparent)]
 pub struct AtomicBool(pub(crate) Core<real::AtomicBool>);
 
 common!([] AtomicBool, real::AtomicBool, bool);
@@ -279,6 +281,7 @@ impl Default for AtomicBool {
 }
 
 /// [`std::sync::atomic::AtomicPtr`], tracked.
+#[repr(transparent)]
 pub struct AtomicPtr<T>(pub(crate) Core<real::AtomicPtr<T>>);
 
 common!([<T>] AtomicPtr<T>, real::AtomicPtr<T>, *mut T);
