@@ -9,7 +9,9 @@
 //! depth-first search that starts each circle at its smallest edge, so that it is found once.
 
 use super::hash::{Map, Set};
-use super::{Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access};
+use super::{
+    Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access, takes_lock,
+};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use std::rc::Rc;
 
@@ -186,11 +188,15 @@ impl Circles<'_> {
 
 impl Analysis for Deadlocks {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
-        match event.op {
-            Op::Acquire | Op::AcquireShared | Op::Upgrade => self.acquire(event, position, now),
-            Op::Release | Op::ReleaseShared => {
-                self.taken.remove(&(event.strand, event.object()));
+        let lock_event = now.skeleton.lock_event(event);
+        let key = (event.strand, lock_event.object());
+        match lock_event.op {
+            // Who is given a lock by another strand does not wait for it.
+            Op::Acquire | Op::AcquireShared if event.op == Op::Recv => {
+                self.taken.insert(key, access(lock_event, position));
             }
+            op if takes_lock(op) => self.acquire(event, position, now),
+            Op::Release | Op::ReleaseShared => drop(self.taken.remove(&key)),
             _ => {}
         }
     }

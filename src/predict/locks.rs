@@ -240,19 +240,6 @@ impl Locks {
         id
     }
 
-    /// Who holds the lock that an event releases, if that is another strand.
-    pub fn holder_elsewhere(&self, event: Event) -> Option<StrandId> {
-        let holds = |state: LockState| {
-            let mut held = self.held(state).iter();
-            held.any(|hold| hold.lock == event.object())
-        };
-        if holds(self.state(event.strand)) {
-            return None;
-        }
-        let holder = self.current.iter().position(|&state| holds(state))?;
-        Some(StrandId(holder as u32))
-    }
-
     /// A strand's state after the last event that was taken.
     #[inline]
     pub fn state(&self, strand: StrandId) -> LockState {

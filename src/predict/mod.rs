@@ -16,6 +16,7 @@ mod deadlock;
 mod examples;
 mod feed;
 mod forecast;
+mod hand_over;
 mod hash;
 mod json;
 mod ledger;
@@ -260,7 +261,7 @@ impl Context {
                 self.skeleton.end(event.strand, position);
             }
             _ => {
-                self.locks_changed = self.locks.step(event, position);
+                self.locks_changed = self.locks.step(self.skeleton.lock_event(event), position);
                 self.period_changed = self.order.step(event);
                 self.skeleton
                     .step(event, position, self.locks.state(event.strand));
@@ -333,6 +334,12 @@ fn changes_lock(op: Op) -> bool {
             | Op::Upgrade
             | Op::Downgrade
     )
+}
+
+/// Waits until it has a lock.
+#[inline]
+fn takes_lock(op: Op) -> bool {
+    matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade)
 }
 
 /// The access that an event makes.

@@ -2,10 +2,11 @@
 
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
+use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{Analysis, AnalysisKind, Context, Ledger, Map, Outcome, Prediction, Reads, Resolved};
-use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId};
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
 ///
@@ -46,6 +47,7 @@ use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId, StrandId};
 /// ```
 pub struct Predictor {
     ledger: Ledger,
+    hand_overs: HandOvers,
     context: Context,
     analyses: Vec<Box<dyn Analysis + Send>>,
 }
@@ -81,6 +83,7 @@ impl Predictor {
             .collect();
         Predictor {
             ledger: Ledger::default(),
+            hand_overs: HandOvers::default(),
             context: Context::default(),
             analyses,
         }
@@ -104,59 +107,37 @@ impl Predictor {
             event.op = Op::Read;
         }
         let kind = || names.kind(recorded.object());
-        self.context.reads.step(event, position, kind);
-        match event.op {
-            Op::CompareExchange => event.op = Op::ReadWrite,
-            Op::Notify => return self.context.notify(event.strand),
-            Op::Release | Op::ReleaseShared => {
-                if let Some(holder) = self.context.locks.holder_elsewhere(event) {
-                    return self.give_back(event, holder, position);
-                }
-            }
-            _ => {}
+        self.context.reads.classify(event, kind);
+        if let Some(held) = self.hand_overs.held_by_another(event) {
+            let message = self.ledger.new_object();
+            self.context.skeleton.carry(message, held.1);
+            self.hand_overs.hand_over(held, message, event, position);
         }
-        self.analyse(event, position);
+        self.hand_overs.push(event, position);
+        while let Some((event, position)) = self.hand_overs.pop(false) {
+            self.analyse(event, position);
+        }
     }
 
     #[inline]
-    fn analyse(&mut self, event: Event, position: u64) {
+    fn analyse(&mut self, mut event: Event, position: u64) {
+        self.context.reads.step(event, position);
+        match event.op {
+            Op::CompareExchange => event.op = Op::ReadWrite,
+            Op::Notify => return self.context.notify(event.strand),
+            _ => {}
+        }
         self.context.step(event, position);
         for analysis in &mut self.analyses {
             analysis.step(event, position, &mut self.context);
         }
     }
 
-    /// A strand gives back a lock that another one took. To the analyses the two meet here, and the
-    /// lock goes back to whom it came from: what either did before comes before what the other does
-    /// after, on every schedule.
-    #[cold]
-    fn give_back(&mut self, event: Event, holder: StrandId, position: u64) {
-        // A send is at the position before: of two events at one position each would have to be
-        // reached before the other.
-        let (giver, site) = (event.strand, event.site);
-        let messages = [(holder, giver), (giver, holder)];
-        let messages = messages.map(|ends| (ends, self.ledger.new_object().0));
-        for op in [Op::Send, Op::Recv] {
-            for ((from, to), target) in messages {
-                let (strand, at) = match op {
-                    Op::Send => (from, position - 1),
-                    _ => (to, position),
-                };
-                let met = Event {
-                    strand,
-                    target,
-                    site,
-                    op,
-                };
-                self.analyse(met, at);
-            }
-        }
-        let strand = holder;
-        self.analyse(Event { strand, ..event }, position);
-    }
-
     /// There are no more events: what was found?
     pub fn finish(mut self) -> Predictions {
+        while let Some((event, position)) = self.hand_overs.pop(true) {
+            self.analyse(event, position);
+        }
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
@@ -166,6 +147,12 @@ impl Predictor {
             outcome.notes.push(format!(
                 "more than {} accesses, or too many to look at for each schedule: what was not checked is a hint",
                 Reads::ROOM
+            ));
+        }
+        if self.hand_overs.is_late() {
+            outcome.notes.push(format!(
+                "a guard went to another thread more than {} events after its last use: may be incomplete",
+                hand_over::WINDOW
             ));
         }
         Predictions {

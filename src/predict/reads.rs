@@ -32,7 +32,7 @@
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
-use super::{Prediction, Run, Set};
+use super::{Prediction, Run, Set, is_access};
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
 
 /// What an object's content is, as far as reads bind.
@@ -105,6 +105,12 @@ impl Current {
         }
         self.writer = Some(writer);
     }
+}
+
+/// Sees or changes an object's content.
+#[inline]
+pub(super) fn accesses(op: Op) -> bool {
+    op == Op::CompareExchange || is_access(op)
 }
 
 /// Whether an update's own result is not tracked.
@@ -240,18 +246,27 @@ impl Reads {
         self.is_on && (self.is_overflown || self.budget.get() == 0)
     }
 
-    /// Takes the next event. `kind` is asked for an object's first access, `held` are the locks of
-    /// the event's strand.
+    /// An event will come; `kind` is asked where it is an object's first access.
     #[inline]
-    pub fn step(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
+    pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
+        if self.is_on && accesses(event.op) {
+            let object = entry(&mut self.objects, event.target);
+            object.kind.get_or_insert_with(|| match kind() {
+                ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
+                _ => Kind::Variable,
+            });
+        }
+    }
+
+    /// Takes the next event, which was [classified](Self::classify).
+    #[inline]
+    pub fn step(&mut self, event: Event, position: u64) {
         if !self.is_on {
             return;
         }
         self.settle(event);
         match event.op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::CompareExchange | Op::Update(_) => {
-                self.access(event, position, kind);
-            }
+            op if accesses(op) => self.access(event, position),
             Op::Release | Op::ReleaseShared => {
                 entry(&mut self.strands, event.strand.0).released = Some(event.object());
             }
@@ -288,12 +303,8 @@ impl Reads {
         }
     }
 
-    fn access(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
+    fn access(&mut self, event: Event, position: u64) {
         let object = entry(&mut self.objects, event.target);
-        object.kind.get_or_insert_with(|| match kind() {
-            ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
-            _ => Kind::Variable,
-        });
         let is_variable = object.kind == Some(Kind::Variable);
         let seen = object.current.seen_by(event.op);
         let writer = object.current.writer;

@@ -232,6 +232,8 @@ struct Lane {
 struct Slot {
     event: Event,
     position: u64,
+    /// The lock that it receives, and the strand that handed it over.
+    receives: Option<(StrandId, ObjectId)>,
     /// Lanes and how many of their items must have run.
     needs: Vec<(usize, usize)>,
 }
@@ -275,6 +277,7 @@ impl Window {
             let slot = |(event, position)| Slot {
                 event,
                 position,
+                receives: skeleton.handed_over(event),
                 needs: Vec::new(),
             };
             let mut items: Vec<Slot> = skeleton
@@ -294,10 +297,9 @@ impl Window {
                 return None;
             }
             // A mark at a point says nothing new.
-            items.sort_by_key(|slot| (slot.position, slot.event.op == Op::Value));
-            items.dedup_by(|mark, slot| {
-                mark.position == slot.position && mark.event.op == Op::Value
-            });
+            let is_mark = |slot: &Slot| slot.event.op == Op::Value;
+            items.sort_by_key(|slot| (slot.position, skeleton.rank(slot.event), is_mark(slot)));
+            items.dedup_by(|mark, slot| mark.position == slot.position && is_mark(mark));
             let required = items.partition_point(|slot| slot.position <= stop);
             if !items.is_empty() {
                 lanes.push(Lane {
@@ -328,8 +330,11 @@ impl Window {
     fn find(&self, point: &Point) -> Option<(usize, usize)> {
         let lane = self.lane(point.event.strand)?;
         let items = &self.lanes[lane].items;
-        let at = items.binary_search_by_key(&point.position, |slot| slot.position);
-        Some((lane, at.ok()?))
+        let first = items.partition_point(|slot| slot.position < point.position);
+        let here = items[first..].iter();
+        let mut here = here.take_while(|slot| slot.position == point.position);
+        let at = here.position(|slot| is_access(slot.event.op))?;
+        Some((lane, first + at))
     }
 
     /// Which items wait for how many of which lane's items, by order and forks.
@@ -543,6 +548,10 @@ fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u
         skeleton.waits(strand, from, end, |_, other, position| {
             work.push((other, position));
         });
+        // What is handed over arrives.
+        skeleton.hand_overs(strand, (from, end), |_, other, arrival| {
+            work.push((other, arrival));
+        });
         needs.sources(strand, (from, end), |_, other, position| {
             work.push((other, position));
         });
@@ -603,6 +612,12 @@ fn base(needs: &Needs<'_>, points: &[Point], stop: &[u64]) -> Vec<u64> {
                 if open.is_none()
                     && (skeleton.has_steps(other, reached, position) || points.iter().any(misses))
                 {
+                    open = Some(event);
+                }
+            });
+            // No lock is on its way at the end of the base.
+            skeleton.hand_overs(strand, (0, base[at]), |event, other, arrival| {
+                if base[other.0 as usize] < arrival && open.is_none_or(|open| event < open) {
                     open = Some(event);
                 }
             });
@@ -753,6 +768,24 @@ impl State {
         self.next[lane] += 1;
         self.trail.push(lane);
         self.apply(lane, slot.event.op, slot.event.object());
+        self.move_lock(slot, lanes, lane, false);
+    }
+
+    /// The lock that a step receives was its sender's until then.
+    fn move_lock(&mut self, slot: &Slot, lanes: &[Lane], lane: usize, is_undone: bool) {
+        if let Some((sender, lock)) = slot.receives
+            && let Some(sender) = lanes.iter().position(|lane| lane.strand == sender)
+            && let Some(holders) = self.locks.get_mut(&lock)
+        {
+            let (from, to) = if is_undone {
+                (lane, sender)
+            } else {
+                (sender, lane)
+            };
+            if let Some(holder) = holders.iter_mut().rfind(|(holder, _)| *holder == from) {
+                holder.0 = to;
+            }
+        }
     }
 
     fn apply(&mut self, lane: usize, op: Op, lock: ObjectId) {
@@ -781,6 +814,7 @@ impl State {
             let lane = self.trail.pop().expect("longer than the length");
             self.next[lane] -= 1;
             let slot = &lanes[lane].items[self.next[lane]];
+            self.move_lock(slot, lanes, lane, true);
             let back = match slot.event.op {
                 Op::Acquire | Op::AcquireShared => Op::Release,
                 Op::Release => Op::Acquire,

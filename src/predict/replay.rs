@@ -83,7 +83,7 @@ fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
                 )
             });
         let mut piece: Vec<(u64, Event)> = mine.copied().chain(ordering).collect();
-        piece.sort_by_key(|&(position, _)| position);
+        piece.sort_by_key(|&(position, event)| (position, skeleton.rank(event)));
         events.extend(piece.into_iter().map(|(_, event)| event));
     }
     events

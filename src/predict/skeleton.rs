@@ -5,7 +5,7 @@
 
 use super::hash::Map;
 use super::locks::{LockState, Locks};
-use super::{Run, changes_lock};
+use super::{Hold, Run, changes_lock, takes_lock};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +64,21 @@ impl StrandSkeleton {
     }
 }
 
+/// A lock that a message hands over.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    hold: Hold,
+    /// Who receives it, and where.
+    to: Option<(StrandId, u64)>,
+}
+
 /// The locks and the order of a trace; see the module.
 #[derive(Debug)]
 pub struct Skeleton {
     strands: Vec<StrandSkeleton>,
     sends: Map<ObjectId, (StrandId, u64)>,
+    /// Locks on their way from strand to strand, by the message.
+    carried: Map<ObjectId, Carried>,
     /// Each strand's signals of an object.
     signals: Map<ObjectId, Vec<(StrandId, Vec<u64>)>>,
     room: usize,
@@ -91,6 +101,7 @@ impl Skeleton {
         Skeleton {
             strands: Vec::new(),
             sends: Map::default(),
+            carried: Map::default(),
             signals: Map::default(),
             room,
             kept: 0,
@@ -128,6 +139,11 @@ impl Skeleton {
             Op::Send => {
                 self.sends.insert(event.object(), (event.strand, position));
             }
+            Op::Recv => {
+                if let Some(carried) = self.carried.get_mut(&event.object()) {
+                    carried.to = Some((event.strand, position));
+                }
+            }
             Op::Signal => {
                 let signals = self.signals.entry(event.object()).or_default();
                 match signals
@@ -139,6 +155,31 @@ impl Skeleton {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A message will hand a lock over: the sender gives it away and the receiver has it then. In
+    /// between nobody can take it.
+    pub fn carry(&mut self, message: ObjectId, hold: Hold) {
+        self.carried.insert(message, Carried { hold, to: None });
+    }
+
+    /// What the event means for locks: of a message that hands one over, its release or acquire;
+    /// any other event means what it says.
+    #[inline]
+    pub fn lock_event(&self, event: Event) -> Event {
+        let op = match event.op {
+            Op::Send => [Op::Release, Op::ReleaseShared],
+            Op::Recv => [Op::Acquire, Op::AcquireShared],
+            _ => return event,
+        };
+        match self.carried.get(&event.object()) {
+            Some(Carried { hold, .. }) => Event {
+                op: op[usize::from(hold.shared)],
+                target: hold.lock.0,
+                ..event
+            },
+            None => event,
         }
     }
 
@@ -199,11 +240,51 @@ impl Skeleton {
         }
     }
 
+    /// The locks that a strand hands over between two positions, the later one included: calls
+    /// `handed(position, other, arrival)` for each.
+    pub(super) fn hand_overs(
+        &self,
+        strand: StrandId,
+        (from, to): (u64, u64),
+        mut handed: impl FnMut(u64, StrandId, u64),
+    ) {
+        if self.carried.is_empty() {
+            return;
+        }
+        for (position, op, message) in self.ordering(strand, from, to) {
+            if op == Op::Send
+                && let Some(carried) = self.carried.get(&ObjectId(message))
+                && let Some((other, arrival)) = carried.to
+            {
+                handed(position, other, arrival);
+            }
+        }
+    }
+
+    /// The sender of a message and the lock that it hands over, if it does.
+    pub(super) fn handed_over(&self, event: Event) -> Option<(StrandId, ObjectId)> {
+        let carried = self.carried.get(&event.object())?;
+        let &(sender, _) = self.sends.get(&event.object())?;
+        (event.op == Op::Recv).then_some((sender, carried.hold.lock))
+    }
+
+    /// What comes first of a strand's events at one position: a lock comes before it is touched,
+    /// and leaves after that.
+    pub(super) fn rank(&self, event: Event) -> u8 {
+        match event.op {
+            Op::Send if self.carried.contains_key(&event.object()) => 2,
+            Op::Recv if self.carried.contains_key(&event.object()) => 0,
+            _ => 1,
+        }
+    }
+
     /// Is this a schedule of the trace: does every strand get each lock when it is free, and each
     /// event after what it needs?
     pub fn allows(&self, schedule: &[Run], locks: &Locks) -> bool {
         let mut at: Vec<u64> = vec![0; self.strands.len()];
         let mut holding: Vec<(StrandId, LockState)> = Vec::new();
+        // Locks on their way.
+        let mut carried: Vec<Hold> = Vec::new();
         schedule.iter().all(|run| {
             let strand = run.strand.0 as usize;
             let Some(own) = self.strands.get(strand) else {
@@ -221,9 +302,19 @@ impl Skeleton {
                     self.needs(record, |other, position| {
                         ready &= at.get(other.0 as usize).is_none_or(|&at| at >= position);
                     });
+                    let lock = ObjectId(record.target);
+                    match (record.op, self.carried.get(&lock)) {
+                        (Op::Send, Some(sent)) => carried.push(sent.hold),
+                        (Op::Recv, Some(sent)) => carried.retain(|&hold| hold != sent.hold),
+                        _ => {}
+                    }
+                    let shared = record.op == Op::AcquireShared;
                     let free =
                         |&(_, state): &(StrandId, LockState)| locks.disjoint(record.state, state);
-                    ready && (!takes(record.op) || holding.iter().all(free))
+                    let is_here = |hold: &Hold| !hold.excludes(Hold { lock, shared });
+                    ready
+                        && (!takes_lock(record.op)
+                            || holding.iter().all(free) && carried.iter().all(is_here))
                 });
             let state = own.state(to);
             if state != LockState::FREE {
@@ -408,8 +499,4 @@ impl Skeleton {
                 .map(|record| (record.position, record.op, record.target))
         })
     }
-}
-
-fn takes(op: Op) -> bool {
-    matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade)
 }

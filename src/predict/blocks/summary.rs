@@ -445,6 +445,7 @@ impl Summaries {
     }
 
     pub(super) fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        let event = now.skeleton.lock_event(event);
         match event.op {
             Op::Begin => {
                 let first = now.order.period(event.strand);

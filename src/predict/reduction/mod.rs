@@ -311,7 +311,7 @@ impl Analysis for Reduction {
                 }
             }
             _ => {
-                self.lock_use(event, now);
+                self.lock_use(now.skeleton.lock_event(event), now);
                 let Some(token) = token(event) else { return };
                 let quiet =
                     matches!(token, Token::Take(lock) | Token::Give(lock) if self.quiet(lock));
