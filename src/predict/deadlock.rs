@@ -8,11 +8,11 @@
 //! edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a
 //! depth-first search that starts each circle at its smallest edge, so that it is found once.
 
-use super::hash::{Map, Set};
 use super::{
     Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access, takes_lock,
 };
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// How many edges are kept.
@@ -37,9 +37,9 @@ struct Edge {
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     edges: Vec<Edge>,
-    known: Set<(StrandId, ObjectId, ObjectId, LockState, Period, bool)>,
+    known: FxHashSet<(StrandId, ObjectId, ObjectId, LockState, Period, bool)>,
     /// Where each strand took what it holds.
-    taken: Map<(StrandId, ObjectId), Access>,
+    taken: FxHashMap<(StrandId, ObjectId), Access>,
     full: bool,
 }
 
@@ -100,11 +100,11 @@ impl Deadlocks {
 struct Circles<'a> {
     edges: &'a [Edge],
     /// Edges by the lock that is held.
-    holding: Map<ObjectId, Rc<[usize]>>,
+    holding: FxHashMap<ObjectId, Rc<[usize]>>,
     now: &'a Context,
     path: Vec<usize>,
     found: Vec<Deadlock>,
-    known: Map<Vec<(SiteId, SiteId, ObjectId)>, usize>,
+    known: FxHashMap<Vec<(SiteId, SiteId, ObjectId)>, usize>,
     budget: usize,
 }
 
@@ -202,7 +202,7 @@ impl Analysis for Deadlocks {
     }
 
     fn finish(self: Box<Self>, now: &mut Context) -> Outcome {
-        let mut holding: Map<ObjectId, Vec<usize>> = Map::default();
+        let mut holding: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
         for (at, edge) in self.edges.iter().enumerate() {
             holding.entry(edge.held.lock).or_default().push(at);
         }
@@ -215,7 +215,7 @@ impl Analysis for Deadlocks {
             now,
             path: Vec::new(),
             found: Vec::new(),
-            known: Map::default(),
+            known: FxHashMap::default(),
             budget: BOUND,
         };
         for first in 0..self.edges.len() {

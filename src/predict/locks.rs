@@ -13,8 +13,9 @@
 //! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
 //! counts as taken exclusively.
 
-use super::hash::Map;
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many locks a history has at most.
 const HISTORY: usize = 32;
@@ -73,12 +74,12 @@ struct Bloom {
 pub struct Locks {
     states: Vec<State>,
     blooms: Vec<Bloom>,
-    ids: Map<State, LockState>,
-    transitions: Map<(u32, u8, u32), LockState>,
-    current: Vec<LockState>,
+    ids: FxHashMap<State, LockState>,
+    transitions: FxHashMap<(u32, u8, u32), LockState>,
+    current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
     /// transaction shares its number, so that shared locks can be held twice under one.
-    again: Map<(StrandId, ObjectId), u32>,
+    again: FxHashMap<(StrandId, ObjectId), u32>,
     not_nested: Option<u64>,
 }
 
@@ -87,10 +88,10 @@ impl Default for Locks {
         Locks {
             states: vec![State::default()],
             blooms: vec![Bloom::default()],
-            ids: Map::from_iter([(State::default(), LockState::FREE)]),
-            transitions: Map::default(),
-            current: Vec::new(),
-            again: Map::default(),
+            ids: FxHashMap::from_iter([(State::default(), LockState::FREE)]),
+            transitions: FxHashMap::default(),
+            current: Dense::new(),
+            again: FxHashMap::default(),
             not_nested: None,
         }
     }
@@ -119,11 +120,7 @@ impl Locks {
             Op::Downgrade => Change::Downgrade,
             _ => return false,
         };
-        let strand = event.strand.0 as usize;
-        if strand >= self.current.len() {
-            self.current.resize(strand + 1, LockState::FREE);
-        }
-        let from = self.current[strand];
+        let from = *self.current.entry(event.strand);
         let lock = event.object();
         let to = match self.transitions.get(&(from.0, change as u8, lock.0)) {
             Some(&to) => to,
@@ -135,7 +132,7 @@ impl Locks {
         if change == Change::Release && !self.again.is_empty() && self.again(event, change) {
             return false;
         }
-        self.current[strand] = to;
+        self.current[event.strand] = to;
         to != from
     }
 
@@ -243,10 +240,7 @@ impl Locks {
     /// A strand's state after the last event that was taken.
     #[inline]
     pub fn state(&self, strand: StrandId) -> LockState {
-        self.current
-            .get(strand.0 as usize)
-            .copied()
-            .unwrap_or(LockState::FREE)
+        self.current.get(strand).copied().unwrap_or_default()
     }
 
     /// The lockset of a state, in the order of acquisition.
@@ -257,6 +251,18 @@ impl Locks {
     /// What was taken after each lock of [`held`](Locks::held), released or not.
     pub fn histories(&self, state: LockState) -> &[Vec<Hold>] {
         &self.states[state.0 as usize].histories
+    }
+
+    /// Were two locks taken one under the other, and the other way round elsewhere?
+    pub(super) fn taken_in_either_order(&self) -> bool {
+        let mut nested: FxHashSet<(ObjectId, ObjectId)> = FxHashSet::default();
+        let states = self.states.iter();
+        let held = states.flat_map(|state| state.held.iter().zip(&state.histories));
+        nested.extend(held.flat_map(|(outer, taken)| {
+            let inner = taken.iter().filter(|inner| inner.lock != outer.lock);
+            inner.map(|inner| (outer.lock, inner.lock))
+        }));
+        nested.iter().any(|&(a, b)| nested.contains(&(b, a)))
     }
 
     /// How many different states there have been.
@@ -316,125 +322,4 @@ fn took(history: &[Hold], hold: Hold) -> bool {
     history
         .binary_search_by_key(&hold.lock, |hold| hold.lock)
         .is_ok_and(|at| history[at].excludes(hold))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace::SiteId;
-
-    fn event(strand: u32, op: Op, lock: u32) -> Event {
-        Event {
-            strand: StrandId(strand),
-            target: lock,
-            site: SiteId::NONE,
-            op,
-        }
-    }
-
-    fn run(events: &[(u32, Op, u32)]) -> (Locks, LockState, LockState) {
-        let mut locks = Locks::default();
-        for (at, &(strand, op, lock)) in events.iter().enumerate() {
-            locks.step(event(strand, op, lock), at as u64 + 1);
-        }
-        let (a, b) = (locks.state(StrandId(0)), locks.state(StrandId(1)));
-        (locks, a, b)
-    }
-
-    #[test]
-    fn two_holders_of_one_lock_exclude_each_other_unless_both_share_it() {
-        let (locks, a, b) = run(&[(0, Op::Acquire, 5), (1, Op::Acquire, 5)]);
-        assert!(!locks.disjoint(a, b));
-        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::Acquire, 5)]);
-        assert!(!locks.disjoint(a, b));
-        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::AcquireShared, 5)]);
-        assert!(locks.compatible(a, b));
-        let (locks, a, b) = run(&[
-            (0, Op::Acquire, 5),
-            (0, Op::Downgrade, 5),
-            (1, Op::AcquireShared, 5),
-        ]);
-        assert!(locks.compatible(a, b));
-        let (locks, a, b) = run(&[
-            (0, Op::AcquireShared, 5),
-            (0, Op::Upgrade, 5),
-            (1, Op::AcquireShared, 5),
-        ]);
-        assert!(!locks.compatible(a, b));
-    }
-
-    #[test]
-    fn locks_taken_crosswise_are_not_compatible_though_the_locksets_are_disjoint() {
-        let crosswise = [
-            (0, Op::Acquire, 1),
-            (0, Op::Acquire, 2),
-            (0, Op::Release, 2),
-            (1, Op::Acquire, 2),
-            (1, Op::Acquire, 1),
-            (1, Op::Release, 1),
-        ];
-        let (locks, a, b) = run(&crosswise);
-        assert!(locks.disjoint(a, b));
-        assert!(!locks.compatible(a, b));
-        let (locks, a, b) = run(&crosswise[..4]);
-        assert!(
-            locks.compatible(a, b),
-            "only one of them took the other's lock"
-        );
-    }
-
-    #[test]
-    fn a_history_that_grows_for_long_leads_to_no_more_states() {
-        let mut locks = Locks::default();
-        locks.step(event(0, Op::Acquire, 0), 1);
-        let count = |locks: &mut Locks, from: u32| {
-            for lock in from..from + 100 {
-                locks.step(event(0, Op::Acquire, lock), 2);
-                locks.step(event(0, Op::Release, lock), 3);
-            }
-            (locks.count(), locks.state(StrandId(0)))
-        };
-        let (_, early) = count(&mut locks, 1);
-        let (before, _) = count(&mut locks, 1);
-        let (after, late) = count(&mut locks, 1);
-        assert_eq!((before, early), (after, late));
-    }
-
-    #[test]
-    fn equal_locksets_with_equal_histories_are_one_state_whatever_happened_before() {
-        let (mut locks, a, _) = run(&[(0, Op::Acquire, 1), (0, Op::Acquire, 2)]);
-        locks.step(event(0, Op::Release, 2), 3);
-        locks.step(event(0, Op::Release, 1), 4);
-        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
-        locks.step(event(0, Op::Acquire, 1), 5);
-        locks.step(event(0, Op::Acquire, 2), 6);
-        assert_eq!(locks.state(StrandId(0)), a);
-        assert_eq!(locks.not_nested(), None);
-    }
-
-    #[test]
-    fn a_release_out_of_order_is_noticed_at_its_position() {
-        let (locks, a, _) = run(&[
-            (0, Op::Acquire, 1),
-            (0, Op::Acquire, 2),
-            (0, Op::Release, 1),
-        ]);
-        assert_eq!(locks.not_nested(), Some(3));
-        assert_eq!(
-            locks.held(a),
-            &[Hold {
-                lock: ObjectId(2),
-                shared: false
-            }]
-        );
-    }
-
-    #[test]
-    fn a_lock_shared_twice_under_one_number_is_free_after_two_releases() {
-        let (mut locks, a, _) = run(&[(0, Op::AcquireShared, 1), (0, Op::AcquireShared, 1)]);
-        locks.step(event(0, Op::ReleaseShared, 1), 3);
-        assert_eq!(locks.state(StrandId(0)), a);
-        locks.step(event(0, Op::ReleaseShared, 1), 4);
-        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
-    }
 }

@@ -23,13 +23,15 @@
 //! *Verification.* For each finding a schedule is made and replayed through the exact engine; what
 //! cannot be shown is not reported.
 
-use super::hash::{Map, Set};
 use super::realise::{self, Answer, Realiser};
 use super::{
     Analysis, AnalysisKind, Context, LockState, Outcome, Period, Prediction, Step, Tier, conflict,
+    doubt,
 };
 use crate::check::{Access, Transaction};
+use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -53,7 +55,8 @@ const STATES: usize = 20_000;
 struct Place(u64);
 
 impl Place {
-    fn new(state: LockState, period: Period) -> Place {
+    fn of(strand: StrandId, now: &mut Context) -> Place {
+        let (state, period) = (now.locks.state(strand), now.order.period(strand));
         Place(u64::from(state.0) << 32 | u64::from(period.0))
     }
 
@@ -110,14 +113,14 @@ type Mask = u64;
 struct List<W> {
     witnesses: Vec<(Place, W)>,
     /// The places beyond the mask's, by the strand's numbers for them.
-    beyond: Set<u32>,
+    beyond: FxHashSet<u32>,
 }
 
 impl<W> Default for List<W> {
     fn default() -> List<W> {
         List {
             witnesses: Vec::new(),
-            beyond: Set::default(),
+            beyond: FxHashSet::default(),
         }
     }
 }
@@ -248,6 +251,14 @@ impl Witnesses {
         }
     }
 
+    fn count(&self) -> usize {
+        let gaps = self.updates.iter().map(|updates| &updates.gaps);
+        let gaps = gaps.chain([&self.any, &self.not_read]);
+        let gaps: usize = gaps.map(|list| list.witnesses.len()).sum();
+        let betweens = self.betweens().map(|(_, list)| list.witnesses.len());
+        gaps + betweens.sum::<usize>()
+    }
+
     fn betweens(&self) -> impl Iterator<Item = (Class, &List<Between>)> {
         let updates = self.updates.iter();
         let updates = updates.map(|updates| (Class::Update(updates.kind), &updates.list));
@@ -309,7 +320,7 @@ struct Visit {
 struct Visits {
     /// By the strand's own numbers for them.
     visits: Vec<Visit>,
-    numbers: Map<Place, u32>,
+    numbers: FxHashMap<Place, u32>,
     /// The current place.
     id: u32,
     place: Place,
@@ -331,7 +342,7 @@ impl Visits {
     fn new(place: Place) -> Visits {
         let mut visits = Visits {
             visits: Vec::new(),
-            numbers: Map::default(),
+            numbers: FxHashMap::default(),
             id: 0,
             place,
             newest: END,
@@ -435,20 +446,38 @@ struct Candidates {
     count: u64,
 }
 
+/// Which of the analyses tell of what is found.
+#[derive(Clone, Copy, Debug)]
+struct ToldBy {
+    minimal: bool,
+    /// Blocks also tell of what may have a schedule that was not found within the bounds.
+    blocks: bool,
+}
+
+impl Default for ToldBy {
+    fn default() -> ToldBy {
+        ToldBy {
+            minimal: true,
+            blocks: false,
+        }
+    }
+}
+
 /// The analysis; see the module.
 #[derive(Debug, Default)]
 pub struct Minimal {
-    strands: Vec<Option<Visits>>,
+    told_by: ToldBy,
+    strands: Dense<StrandId, Option<Visits>>,
     /// Of the live objects: who has touched them, and what is kept of it.
-    objects: Map<ObjectId, Vec<(StrandId, u32)>>,
-    index: Map<u64, u32>,
+    objects: FxHashMap<ObjectId, Vec<(StrandId, u32)>>,
+    index: FxHashMap<u64, u32>,
     /// Some of `index`, each key in the only slot that it can have: one cache line instead of two
     /// or three.
     recent: Vec<(u64, u32)>,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
-    found: Map<Look, Candidates>,
+    found: FxHashMap<Look, Candidates>,
     looks: Vec<Look>,
     /// A list had no room.
     full: bool,
@@ -462,18 +491,29 @@ impl Minimal {
         Minimal::default()
     }
 
+    /// For the two analyses that tell of such violations.
+    pub(super) fn told_by(minimal: bool, blocks: bool) -> Minimal {
+        Minimal {
+            told_by: ToldBy { minimal, blocks },
+            ..Minimal::default()
+        }
+    }
+
+    /// How many different witnesses are kept.
+    pub fn kept(&self) -> usize {
+        self.witnesses.iter().map(Witnesses::count).sum()
+    }
+
     #[inline]
     fn visits(&mut self, strand: StrandId, now: &mut Context) -> &mut Visits {
-        let at = strand.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize(at + 1, None);
-        }
-        self.strands[at].get_or_insert_with(|| {
-            Visits::new(Place::new(
-                now.locks.state(strand),
-                now.order.period(strand),
-            ))
-        })
+        let visits = self.strands.entry(strand);
+        visits.get_or_insert_with(|| Visits::new(Place::of(strand, now)))
+    }
+
+    /// The strand's locks or its period have changed.
+    fn enter(&mut self, strand: StrandId, now: &mut Context) {
+        let place = Place::of(strand, now);
+        self.visits(strand, now).enter(place);
     }
 
     #[inline]
@@ -521,7 +561,7 @@ impl Minimal {
             full,
             ..
         } = self;
-        let Some(visits) = &strands[strand.0 as usize] else {
+        let Some(visits) = &strands[strand] else {
             return;
         };
         let (profile, witnesses) = (&mut profiles[at], &mut witnesses[at]);
@@ -822,19 +862,11 @@ impl Analysis for Minimal {
             Op::Retire => self.close(event.object(), now),
             _ => {
                 if now.locks_changed || now.period_changed {
-                    let place = Place::new(
-                        now.locks.state(event.strand),
-                        now.order.period(event.strand),
-                    );
-                    self.visits(event.strand, now).enter(place);
+                    self.enter(event.strand, now);
                 }
                 // Who forks or joins changes the other strand's period, too.
                 if matches!(event.op, Op::Fork | Op::Join) {
-                    let place = Place::new(
-                        now.locks.state(event.other()),
-                        now.order.period(event.other()),
-                    );
-                    self.visits(event.other(), now).enter(place);
+                    self.enter(event.other(), now);
                 }
             }
         }
@@ -844,110 +876,121 @@ impl Analysis for Minimal {
         let mut live: Vec<ObjectId> = self.objects.keys().copied().collect();
         live.sort();
         live.into_iter().for_each(|object| self.close(object, now));
-        let mut outcome = Outcome::default();
-        let (mut given_up, mut unchecked, mut untried) = (0, 0, 0);
+        let mut tally = Tally::default();
         let mut realiser = Realiser::new(now, SCHEDULES, STATES);
-        for look in &self.looks {
+        let looks = self.looks.iter().filter_map(|look| {
             let candidates = &self.found[look];
-            let mut best: Option<Prediction> = None;
-            for candidate in &candidates.tries {
-                let mut prediction = candidate.prediction(candidates.count, now);
-                let answer = realiser.settle(&mut prediction, &candidate.pairs(), &[]);
-                match answer {
-                    Answer::Impossible => continue,
-                    Answer::Bound => {
-                        given_up += 1;
-                        continue;
-                    }
-                    Answer::Window => unchecked += 1,
-                    Answer::Predicted | Answer::Doubtful => {}
-                }
-                if best.as_ref().is_none_or(|best| prediction.tier < best.tier) {
-                    best = Some(prediction);
-                }
-                if answer != Answer::Doubtful {
-                    break;
-                }
-            }
-            if candidates.count > candidates.tries.len() as u64
-                && best.as_ref().is_none_or(|best| best.tier == Tier::Hint)
-            {
-                untried += 1;
-            }
-            outcome.predictions.extend(best);
+            let best = self.settle(candidates, &mut realiser, &mut tally, now);
+            let is_unsure = best.as_ref().is_none_or(|best| best.tier == Tier::Hint);
+            let is_untried = candidates.count > candidates.tries.len() as u64;
+            tally.untried += usize::from(is_unsure && is_untried);
+            best
+        });
+        let predictions: Vec<Prediction> = looks.collect();
+        let mut notes = self.notes(&tally, realiser.is_exhausted());
+        notes.extend(doubt(&predictions, now));
+        notes.extend(now.locks.not_nested().map(|position| {
+            format!("not nested: may be incomplete (a lock is released out of order at event {position})")
+        }));
+        Outcome {
+            predictions,
+            notes,
+            ..Outcome::default()
         }
-        if self.cut_short {
-            outcome.notes.push(format!(
-                "minimal: more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare: may be incomplete"
-            ));
-        }
-        if untried > 0 {
-            outcome.notes.push(format!(
-                "minimal: of {untried} patterns only the first {TRIES} candidates were tried: may be incomplete"
-            ));
-        }
-        if realiser.is_exhausted() {
-            let note = "minimal: the search for schedules was cut short: may be incomplete";
-            outcome.notes.push(note.to_owned());
-        }
-        if given_up > 0 {
-            outcome.notes.push(format!(
-                "{given_up} candidates left out: the search for their schedule was cut short"
-            ));
-        }
-        if unchecked > 0 {
-            outcome.notes.push(format!(
-                "{unchecked} schedules not checked: the trace has more lock events than the window"
-            ));
-        }
-        if self.full {
-            outcome.notes.push(format!(
-                "minimal: more than {WITNESSES} lock states at the accesses of an object, or {STRETCH} between two of them: may be incomplete"
-            ));
-        }
-        if let Some(position) = now.locks.not_nested() {
-            let note = format!(
-                "not nested: may be incomplete (a lock is released out of order at event {position})"
-            );
-            outcome.notes.push(note);
-        }
-        outcome
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::predict::Skeleton;
-    use crate::predict::notation::{run_in, trace};
+/// How often something was not done.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Candidates whose search was given up and that nobody tells of.
+    given_up: usize,
+    /// Schedules not checked for want of room.
+    unchecked: usize,
+    /// Patterns of which not all candidates were tried.
+    untried: usize,
+}
 
-    #[test]
-    fn where_the_skeleton_has_no_room_the_prediction_says_that_its_schedule_was_not_checked() {
-        // Six lock events and a transaction.
-        let events = trace("1: [ +l Rx -l +l Wx -l ]; 2: +l Wx -l");
-        let with_room = |room| {
-            let now = Context {
-                skeleton: Skeleton::new(room),
-                ..Context::default()
-            };
-            run_in(now, Box::new(Minimal::new()), &events)
-        };
-        let whole = with_room(7);
-        assert_eq!(whole.predictions[0].tier, Tier::Predicted);
-        assert!(!whole.predictions[0].schedule.is_empty());
-        assert!(whole.notes.is_empty());
+impl Minimal {
+    /// The surest of the candidates that look the same.
+    fn settle(
+        &self,
+        candidates: &Candidates,
+        realiser: &mut Realiser<'_>,
+        tally: &mut Tally,
+        now: &Context,
+    ) -> Option<Prediction> {
+        let mut best: Option<Prediction> = None;
+        for candidate in &candidates.tries {
+            let mut prediction = candidate.prediction(candidates.count, now);
+            let answer = realiser.settle(&mut prediction, &candidate.pairs(), &[]);
+            match answer {
+                Answer::Impossible => continue,
+                Answer::Bound if !self.told_by.blocks => {
+                    tally.given_up += 1;
+                    continue;
+                }
+                Answer::Bound => prediction.analysis = AnalysisKind::Blocks,
+                Answer::Window => tally.unchecked += 1,
+                Answer::Predicted | Answer::Doubtful => {}
+            }
+            if !self.told_by.minimal {
+                prediction.analysis = AnalysisKind::Blocks;
+            }
+            if best.as_ref().is_none_or(|best| prediction.tier < best.tier) {
+                best = Some(prediction);
+            }
+            if let Answer::Predicted | Answer::Window = answer {
+                break;
+            }
+        }
+        best
+    }
 
-        let cut = with_room(6);
-        assert_eq!(cut.predictions.len(), 1);
-        assert_eq!(cut.predictions[0].tier, Tier::Potential);
-        assert!(cut.predictions[0].schedule.is_empty());
-        assert_eq!(
-            cut.predictions[0].notes,
-            ["schedule not checked: window too small"]
-        );
-        assert_eq!(
-            cut.notes,
-            ["1 schedules not checked: the trace has more lock events than the window"]
-        );
+    /// What was cut short.
+    fn notes(&self, tally: &Tally, is_exhausted: bool) -> Vec<String> {
+        let Tally {
+            given_up,
+            unchecked,
+            untried,
+        } = tally;
+        let notes = [
+            (
+                self.cut_short,
+                format!(
+                    "minimal: more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare: may be incomplete"
+                ),
+            ),
+            (
+                *untried > 0,
+                format!(
+                    "minimal: of {untried} patterns only the first {TRIES} candidates were tried: may be incomplete"
+                ),
+            ),
+            (
+                is_exhausted,
+                "minimal: the search for schedules was cut short: may be incomplete".to_owned(),
+            ),
+            (
+                *given_up > 0,
+                format!(
+                    "{given_up} candidates left out: the search for their schedule was cut short"
+                ),
+            ),
+            (
+                *unchecked > 0,
+                format!(
+                    "{unchecked} schedules not checked: the trace has more lock events than the window"
+                ),
+            ),
+            (
+                self.full,
+                format!(
+                    "minimal: more than {WITNESSES} lock states at the accesses of an object, or {STRETCH} between two of them: may be incomplete"
+                ),
+            ),
+        ];
+        let notes = notes.into_iter().filter(|(applies, _)| *applies);
+        notes.map(|(_, note)| note).collect()
     }
 }

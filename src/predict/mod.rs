@@ -12,18 +12,13 @@
 
 pub mod blocks;
 mod deadlock;
-#[cfg(test)]
-mod examples;
 mod feed;
 mod forecast;
 mod hand_over;
-mod hash;
 mod json;
 mod ledger;
 mod locks;
 mod minimal;
-#[cfg(test)]
-mod notation;
 mod order;
 mod predictor;
 mod reads;
@@ -41,7 +36,6 @@ pub use forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
     ForecastViolation, ForecastWait,
 };
-pub use hash::{Map, Mix, Set};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -51,7 +45,8 @@ pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
 
 use crate::check::{Access, Transaction};
-use crate::trace::{Event, Op, StrandId};
+use crate::dense::Dense;
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use std::str::FromStr;
 
 /// Which analysis.
@@ -231,24 +226,20 @@ pub struct Context {
     pub period_changed: bool,
     /// The lock state of the event's strand before the event.
     pub before: LockState,
-    transactions: Vec<Option<Transaction>>,
+    transactions: Dense<StrandId, Option<Transaction>>,
 }
 
 impl Context {
     /// Takes the next event of a lowered trace whose numbers are never given twice.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) {
-        let strand = event.strand.0 as usize;
-        if strand >= self.transactions.len() {
-            self.transactions.resize(strand + 1, None);
-        }
         self.before = self.locks.state(event.strand);
         self.locks_changed = false;
         self.period_changed = false;
         match event.op {
             Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {}
             Op::Begin => {
-                self.transactions[strand] = Some(Transaction {
+                *self.transactions.entry(event.strand) = Some(Transaction {
                     strand: event.strand,
                     block: Some(event.block()),
                     begin: Some(position),
@@ -257,7 +248,7 @@ impl Context {
                 self.skeleton.begin(event.strand, position);
             }
             Op::End => {
-                self.transactions[strand] = None;
+                *self.transactions.entry(event.strand) = None;
                 self.skeleton.end(event.strand, position);
             }
             _ => {
@@ -278,9 +269,7 @@ impl Context {
     /// The strand's open transaction.
     #[inline]
     pub fn transaction(&self, strand: StrandId) -> Option<&Transaction> {
-        self.transactions
-            .get(strand.0 as usize)
-            .and_then(Option::as_ref)
+        self.transactions.get(strand)?.as_ref()
     }
 }
 
@@ -340,6 +329,32 @@ fn changes_lock(op: Op) -> bool {
 #[inline]
 fn takes_lock(op: Op) -> bool {
     matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade)
+}
+
+/// What a reader would call the same access: block, operation and site; where there is no site, the
+/// object tells accesses apart.
+type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
+
+/// The accesses of a finding, as far as they tell it from others, sorted.
+fn likeness<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Part> {
+    let part = |step: &Step| {
+        let block = step.transaction.as_ref().and_then(|it| it.block);
+        let is_nowhere = step.access.site == SiteId::NONE;
+        let object = step.access.object.filter(|_| is_nowhere);
+        (block, step.access.op, step.access.site, object)
+    };
+    let mut parts: Vec<Part> = steps.map(part).collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// Locksets tell exactly whether a finding is possible only where there are no deadlocks. Elsewhere
+/// what has no schedule is doubtful.
+fn doubt(found: &[Prediction], now: &Context) -> Option<String> {
+    let is_potential = found.iter().any(|found| found.tier == Tier::Potential);
+    let note = "some locks are taken in either order, so that deadlocks are possible; what has no \
+                schedule may be a false alarm";
+    (is_potential && now.locks.taken_in_either_order()).then(|| note.to_owned())
 }
 
 /// The access that an event makes.

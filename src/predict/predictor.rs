@@ -5,8 +5,11 @@ use super::deadlock::Deadlocks;
 use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
-use super::{Analysis, AnalysisKind, Context, Ledger, Map, Outcome, Prediction, Reads, Resolved};
-use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId};
+use super::{
+    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, likeness,
+};
+use crate::trace::{Event, Names, Op};
+use rustc_hash::FxHashMap;
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
 ///
@@ -76,11 +79,22 @@ impl Predictor {
 
     /// The same, reduction by these rules.
     pub fn with_rules(kinds: &[AnalysisKind], rules: Rules) -> Predictor {
-        let analyses = AnalysisKind::ALL
-            .into_iter()
-            .filter(|kind| kinds.contains(kind))
-            .map(|kind| start(kind, rules))
-            .collect();
+        let asks = |kind| kinds.contains(&kind);
+        let (minimal, blocks) = (asks(AnalysisKind::Minimal), asks(AnalysisKind::Blocks));
+        let mut analyses: Vec<Box<dyn Analysis + Send>> = Vec::new();
+        // Blocks of one variable are what minimal finds.
+        if minimal || blocks {
+            analyses.push(Box::new(Minimal::told_by(minimal, blocks)));
+        }
+        if blocks {
+            analyses.push(Box::new(Blocks::new()));
+        }
+        if asks(AnalysisKind::Reduction) {
+            analyses.push(Box::new(Reduction::by(rules)));
+        }
+        if asks(AnalysisKind::Deadlock) {
+            analyses.push(Box::new(Deadlocks::new()));
+        }
         Predictor {
             ledger: Ledger::default(),
             hand_overs: HandOvers::default(),
@@ -162,41 +176,23 @@ impl Predictor {
     }
 }
 
-fn start(kind: AnalysisKind, rules: Rules) -> Box<dyn Analysis + Send> {
-    match kind {
-        AnalysisKind::Minimal => Box::new(Minimal::new()),
-        AnalysisKind::Deadlock => Box::new(Deadlocks::new()),
-        AnalysisKind::Blocks => Box::new(Blocks::new()),
-        AnalysisKind::Reduction => Box::new(Reduction::offline().by(rules)),
-    }
-}
-
 /// What a reader would call the same is told once, by the surest of those who found it: the same
 /// operations of the same blocks at the same places in the source, whatever the strands and the
 /// order.
 fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
-    type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
     // Stable: of the equally sure, the first analysis tells it.
     predictions.sort_by_key(|found| found.tier);
-    let mut known: Map<(bool, Vec<Part>), usize> = Map::default();
+    let mut known: FxHashMap<(bool, Vec<Part>), usize> = FxHashMap::default();
     let mut told: Vec<Prediction> = Vec::new();
     for found in predictions {
-        let parts = found.accesses.iter().map(|step| {
-            let block = step.transaction.as_ref().and_then(|it| it.block);
-            let is_nowhere = step.access.site == SiteId::NONE;
-            let object = step.access.object.filter(|_| is_nowhere);
-            (block, step.access.op, step.access.site, object)
-        });
-        let mut parts: Vec<Part> = parts.collect();
-        parts.sort_unstable();
+        let mut parts = likeness(found.accesses.iter());
         parts.dedup();
-        let key = (found.analysis == AnalysisKind::Reduction, parts);
-        match known.get(&key) {
-            Some(&at) => told[at].count = told[at].count.max(found.count),
-            None => {
-                known.insert(key, told.len());
-                told.push(found);
-            }
+        let at = *known
+            .entry((found.analysis == AnalysisKind::Reduction, parts))
+            .or_insert(told.len());
+        match told.get_mut(at) {
+            Some(same) => same.count = same.count.max(found.count),
+            None => told.push(found),
         }
     }
     told

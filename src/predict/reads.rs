@@ -32,8 +32,10 @@
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
-use super::{Prediction, Run, Set, is_access};
+use super::{Prediction, Run, is_access};
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What an object's content is, as far as reads bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,9 +196,9 @@ pub enum Belief {
 #[derive(Debug)]
 pub struct Reads {
     is_on: bool,
-    strands: Vec<Strand>,
-    objects: Vec<Object>,
-    shown: Set<Shown>,
+    strands: Dense<StrandId, Strand>,
+    objects: Dense<ObjectId, Object>,
+    shown: FxHashSet<Shown>,
     room: usize,
     is_overflown: bool,
     /// So many accesses may yet be looked at by [`judge`](Self::judge).
@@ -207,22 +209,14 @@ impl Default for Reads {
     fn default() -> Reads {
         Reads {
             is_on: false,
-            strands: Vec::new(),
-            objects: Vec::new(),
-            shown: Set::default(),
+            strands: Dense::new(),
+            objects: Dense::new(),
+            shown: FxHashSet::default(),
             room: Reads::ROOM,
             is_overflown: false,
             budget: std::cell::Cell::new(Reads::BUDGET),
         }
     }
-}
-
-fn entry<T: Clone + Default>(table: &mut Vec<T>, at: u32) -> &mut T {
-    let at = at as usize;
-    if at >= table.len() {
-        table.resize(at + 1, T::default());
-    }
-    &mut table[at]
 }
 
 impl Reads {
@@ -250,7 +244,7 @@ impl Reads {
     #[inline]
     pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
         if self.is_on && accesses(event.op) {
-            let object = entry(&mut self.objects, event.target);
+            let object = self.objects.entry(event.object());
             object.kind.get_or_insert_with(|| match kind() {
                 ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
                 _ => Kind::Variable,
@@ -268,7 +262,7 @@ impl Reads {
         match event.op {
             op if accesses(op) => self.access(event, position),
             Op::Release | Op::ReleaseShared => {
-                entry(&mut self.strands, event.strand.0).released = Some(event.object());
+                self.strands.entry(event.strand).released = Some(event.object());
             }
             _ => {}
         }
@@ -279,17 +273,17 @@ impl Reads {
         if !self.is_on {
             return;
         }
-        let released = entry(&mut self.strands, strand.0).released;
+        let released = self.strands.entry(strand).released;
         let mut held = held.peekable();
         let last = released.filter(|_| held.peek().is_none());
         for lock in held.chain(last) {
-            entry(&mut self.objects, lock.0).is_awaited = true;
+            self.objects.entry(lock).is_awaited = true;
         }
     }
 
     /// What a strand's last look was followed by is known now.
     fn settle(&mut self, event: Event) {
-        let strand = entry(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         if let Some(path) = strand.pending.take()
             && let Some(look) = strand.looks.last_mut()
         {
@@ -304,7 +298,7 @@ impl Reads {
     }
 
     fn access(&mut self, event: Event, position: u64) {
-        let object = entry(&mut self.objects, event.target);
+        let object = self.objects.entry(event.object());
         let is_variable = object.kind == Some(Kind::Variable);
         let seen = object.current.seen_by(event.op);
         let writer = object.current.writer;
@@ -322,7 +316,7 @@ impl Reads {
             return;
         }
         self.room -= 1;
-        let strand = entry(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         let look = Look {
             position,
             seen,
@@ -345,7 +339,7 @@ impl Reads {
     }
 
     fn looks(&self, strand: StrandId, from: u64, to: u64) -> &[Look] {
-        let looks = self.strands.get(strand.0 as usize);
+        let looks = self.strands.get(strand);
         let looks = looks.map_or(&[][..], |strand| &strand.looks);
         let start = looks.partition_point(|look| look.position <= from);
         let end = looks.partition_point(|look| look.position <= to);
@@ -353,12 +347,12 @@ impl Reads {
     }
 
     fn is_variable(&self, object: ObjectId) -> bool {
-        self.objects[object.0 as usize].kind == Some(Kind::Variable)
+        self.objects[object].kind == Some(Kind::Variable)
     }
 
     /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
-        let object = &self.objects[look.object.0 as usize];
+        let object = &self.objects[look.object];
         let is_last_too = match object.kind {
             Some(Kind::Content) if !object.is_awaited => return false,
             Some(Kind::Content) => true,
@@ -395,7 +389,7 @@ impl Reads {
 
     /// Whether reads of an object can bind.
     fn counts(&self, object: ObjectId) -> bool {
-        self.is_variable(object) || self.objects[object.0 as usize].is_awaited
+        self.is_variable(object) || self.objects[object].is_awaited
     }
 
     /// Whether the prediction's schedule can be believed.
@@ -445,28 +439,26 @@ struct Progress {
 /// A schedule in the making, as far as values count.
 struct Replay<'a> {
     reads: &'a Reads,
-    objects: super::Map<ObjectId, Current>,
-    strands: Vec<Progress>,
+    objects: FxHashMap<ObjectId, Current>,
+    strands: Dense<StrandId, Progress>,
     /// By strand: the last access that the prediction is about.
-    last: super::Map<StrandId, u64>,
+    last: FxHashMap<StrandId, u64>,
 }
 
 impl<'a> Replay<'a> {
     fn new(reads: &'a Reads, prediction: &Prediction) -> Replay<'a> {
         Replay {
             reads,
-            objects: super::Map::default(),
-            strands: vec![Progress::default(); reads.strands.len()],
+            objects: FxHashMap::default(),
+            strands: Dense::new(),
             last: last_accesses(prediction),
         }
     }
 
     fn run(mut self, schedule: &[Run]) -> Belief {
         for run in schedule {
-            let Some(progress) = self.strands.get(run.strand.0 as usize) else {
-                continue;
-            };
-            let looks = self.reads.looks(run.strand, progress.to, run.to);
+            let from = self.strands.entry(run.strand).to;
+            let looks = self.reads.looks(run.strand, from, run.to);
             let budget = self.reads.budget.get();
             self.reads.budget.set(budget.saturating_sub(looks.len()));
             if budget < looks.len() {
@@ -475,7 +467,7 @@ impl<'a> Replay<'a> {
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
                 return Belief::Doubtful(doubtful.position);
             }
-            self.strands[run.strand.0 as usize].to = run.to;
+            self.strands[run.strand].to = run.to;
         }
         Belief::Believable
     }
@@ -484,7 +476,7 @@ impl<'a> Replay<'a> {
     fn step(&mut self, id: StrandId, look: &Look) -> bool {
         let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
         let current = self.objects.entry(look.object).or_default();
-        let strand = &mut self.strands[id.0 as usize];
+        let strand = &mut self.strands[id];
         let is_variable = self.reads.is_variable(look.object);
         if look.is_first {
             strand.path = Path::default();
@@ -534,8 +526,8 @@ impl<'a> Replay<'a> {
 }
 
 /// The last access of each strand that a prediction is about.
-pub(super) fn last_accesses(prediction: &Prediction) -> super::Map<StrandId, u64> {
-    let mut last = super::Map::default();
+pub(super) fn last_accesses(prediction: &Prediction) -> FxHashMap<StrandId, u64> {
+    let mut last = FxHashMap::default();
     for step in &prediction.accesses {
         let position = last.entry(step.access.strand).or_insert(0_u64);
         *position = step.access.position.max(*position);

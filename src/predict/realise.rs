@@ -17,10 +17,9 @@
 //! which every read comes after the write that it saw.
 
 use super::reads::{Belief, Reads, last_accesses};
-use super::{
-    Context, Map, Prediction, Run, Set, Skeleton, Step, Tier, changes_lock, is_access, replay,
-};
+use super::{Context, Prediction, Run, Skeleton, Step, Tier, changes_lock, is_access, replay};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What became of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +124,7 @@ impl<'a> Realiser<'a> {
             shown.schedule = schedule;
             let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
             shown.accesses.sort_by_key(place);
-            if !replay::violates(&shown, skeleton, &self.now.locks) {
+            if !replay::violates(&shown, skeleton) {
                 return doubtful.map_or(Answer::Bound, |_| Answer::Doubtful);
             }
             let belief = self.now.reads.judge(&shown);
@@ -160,7 +159,7 @@ struct Needs<'a> {
     /// Where reads come after the writes that they saw.
     reads: Option<&'a Reads>,
     /// By strand: its last access that counts.
-    last: &'a Map<StrandId, u64>,
+    last: &'a FxHashMap<StrandId, u64>,
 }
 
 impl Needs<'_> {
@@ -232,8 +231,8 @@ struct Lane {
 struct Slot {
     event: Event,
     position: u64,
-    /// The lock that it receives, and the strand that handed it over.
-    receives: Option<(StrandId, ObjectId)>,
+    /// The lock that it hands over or receives.
+    carries: Option<ObjectId>,
     /// Lanes and how many of their items must have run.
     needs: Vec<(usize, usize)>,
 }
@@ -277,7 +276,7 @@ impl Window {
             let slot = |(event, position)| Slot {
                 event,
                 position,
-                receives: skeleton.handed_over(event),
+                carries: skeleton.carried(event),
                 needs: Vec::new(),
             };
             let mut items: Vec<Slot> = skeleton
@@ -386,10 +385,10 @@ impl Window {
     fn search(&self, needs: &Needs<'_>, bound: usize) -> (Realised, usize) {
         let mut state = State {
             next: vec![0; self.lanes.len()],
-            locks: Map::default(),
+            locks: FxHashMap::default(),
             trail: Vec::new(),
         };
-        let mut failed: Set<Vec<usize>> = Set::default();
+        let mut failed: FxHashSet<Vec<usize>> = FxHashSet::default();
         // Where each choice was made: the length of the trail before it, and the lanes not tried
         // yet.
         let mut choices: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -440,7 +439,7 @@ impl Window {
         let mut at = vec![0; self.lanes.len()];
         let mut number: Vec<Vec<usize>> = self.lanes.iter().map(|_| Vec::new()).collect();
         let mut before: Vec<Vec<usize>> = Vec::new();
-        let mut locks: Map<ObjectId, (Option<usize>, Vec<usize>)> = Map::default();
+        let mut locks: FxHashMap<ObjectId, (Option<usize>, Vec<usize>)> = FxHashMap::default();
         let mut slots: Vec<&Slot> = Vec::new();
         for (step, &lane) in trail.iter().enumerate() {
             let slot = &self.lanes[lane].items[at[lane]];
@@ -548,7 +547,7 @@ fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u
         skeleton.waits(strand, from, end, |_, other, position| {
             work.push((other, position));
         });
-        // What is handed over arrives.
+        // What is handed over has to arrive, so that the schedule does not end in a deadlock.
         skeleton.hand_overs(strand, (from, end), |_, other, arrival| {
             work.push((other, arrival));
         });
@@ -694,12 +693,15 @@ enum Kind {
     Plain,
 }
 
+/// The lane of a lock that is being handed over.
+const ON_ITS_WAY: usize = usize::MAX;
+
 /// How far the lanes have come.
 #[derive(Debug)]
 struct State {
     next: Vec<usize>,
     /// The holders of each lock: lane, shared.
-    locks: Map<ObjectId, Vec<(usize, bool)>>,
+    locks: FxHashMap<ObjectId, Vec<(usize, bool)>>,
     /// The lanes in the order in which they stepped.
     trail: Vec<usize>,
 }
@@ -768,23 +770,20 @@ impl State {
         self.next[lane] += 1;
         self.trail.push(lane);
         self.apply(lane, slot.event.op, slot.event.object());
-        self.move_lock(slot, lanes, lane, false);
+        if let Some(lock) = slot.carries {
+            self.hand_over(lane, slot.event.op, lock);
+        }
     }
 
-    /// The lock that a step receives was its sender's until then.
-    fn move_lock(&mut self, slot: &Slot, lanes: &[Lane], lane: usize, is_undone: bool) {
-        if let Some((sender, lock)) = slot.receives
-            && let Some(sender) = lanes.iter().position(|lane| lane.strand == sender)
-            && let Some(holders) = self.locks.get_mut(&lock)
-        {
-            let (from, to) = if is_undone {
-                (lane, sender)
-            } else {
-                (sender, lane)
-            };
-            if let Some(holder) = holders.iter_mut().rfind(|(holder, _)| *holder == from) {
-                holder.0 = to;
-            }
+    /// A lock that a step hands over is nobody's until it is received.
+    fn hand_over(&mut self, lane: usize, op: Op, lock: ObjectId) {
+        let (from, to) = match op {
+            Op::Send => (lane, ON_ITS_WAY),
+            _ => (ON_ITS_WAY, lane),
+        };
+        let holders = self.locks.entry(lock).or_default();
+        if let Some(holder) = holders.iter_mut().rfind(|(holder, _)| *holder == from) {
+            holder.0 = to;
         }
     }
 
@@ -814,15 +813,19 @@ impl State {
             let lane = self.trail.pop().expect("longer than the length");
             self.next[lane] -= 1;
             let slot = &lanes[lane].items[self.next[lane]];
-            self.move_lock(slot, lanes, lane, true);
             let back = match slot.event.op {
                 Op::Acquire | Op::AcquireShared => Op::Release,
                 Op::Release => Op::Acquire,
                 Op::ReleaseShared => Op::AcquireShared,
                 Op::Upgrade => Op::Downgrade,
                 Op::Downgrade => Op::Upgrade,
+                Op::Send => Op::Recv,
+                Op::Recv => Op::Send,
                 _ => continue,
             };
+            if let Some(lock) = slot.carries {
+                self.hand_over(lane, back, lock);
+            }
             self.apply(lane, back, slot.event.object());
         }
     }

@@ -1,12 +1,13 @@
-//! What is left of a trace when only locks and order count, and which schedules it allows.
+//! What is left of a trace when only locks and order count.
 //!
 //! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each,
 //! and where its transactions begin and end, up to a bound.
 
-use super::hash::Map;
-use super::locks::{LockState, Locks};
-use super::{Hold, Run, changes_lock, takes_lock};
+use super::locks::LockState;
+use super::{Hold, changes_lock};
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
@@ -75,12 +76,12 @@ struct Carried {
 /// The locks and the order of a trace; see the module.
 #[derive(Debug)]
 pub struct Skeleton {
-    strands: Vec<StrandSkeleton>,
-    sends: Map<ObjectId, (StrandId, u64)>,
+    strands: Dense<StrandId, StrandSkeleton>,
+    sends: FxHashMap<ObjectId, (StrandId, u64)>,
     /// Locks on their way from strand to strand, by the message.
-    carried: Map<ObjectId, Carried>,
+    carried: FxHashMap<ObjectId, Carried>,
     /// Each strand's signals of an object.
-    signals: Map<ObjectId, Vec<(StrandId, Vec<u64>)>>,
+    signals: FxHashMap<ObjectId, Vec<(StrandId, Vec<u64>)>>,
     room: usize,
     kept: usize,
     overflown: bool,
@@ -99,10 +100,10 @@ impl Skeleton {
     /// Keeps up to `room` events.
     pub fn new(room: usize) -> Skeleton {
         Skeleton {
-            strands: Vec::new(),
-            sends: Map::default(),
-            carried: Map::default(),
-            signals: Map::default(),
+            strands: Dense::new(),
+            sends: FxHashMap::default(),
+            carried: FxHashMap::default(),
+            signals: FxHashMap::default(),
             room,
             kept: 0,
             overflown: false,
@@ -124,7 +125,7 @@ impl Skeleton {
         }
         self.room -= 1;
         self.kept += 1;
-        let own = self.strand_mut(event.strand);
+        let own = self.strands.entry(event.strand);
         if orders {
             own.ordering.push(own.records.len() as u32);
         }
@@ -135,7 +136,7 @@ impl Skeleton {
             op: event.op,
         });
         match event.op {
-            Op::Fork => self.strand_mut(event.other()).forked = Some((event.strand, position)),
+            Op::Fork => self.strands.entry(event.other()).forked = Some((event.strand, position)),
             Op::Send => {
                 self.sends.insert(event.object(), (event.strand, position));
             }
@@ -192,25 +193,20 @@ impl Skeleton {
         }
         self.room -= 1;
         self.kept += 1;
-        self.strand_mut(strand).transactions.push((position, OPEN));
+        self.strands
+            .entry(strand)
+            .transactions
+            .push((position, OPEN));
     }
 
     /// The strand's transaction ends.
     #[inline]
     pub fn end(&mut self, strand: StrandId, position: u64) {
-        if let Some((_, end)) = self.strand_mut(strand).transactions.last_mut()
+        if let Some((_, end)) = self.strands.entry(strand).transactions.last_mut()
             && *end == OPEN
         {
             *end = position;
         }
-    }
-
-    fn strand_mut(&mut self, strand: StrandId) -> &mut StrandSkeleton {
-        let at = strand.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize_with(at + 1, StrandSkeleton::default);
-        }
-        &mut self.strands[at]
     }
 
     /// What must have happened before a record: calls `need(strand, position)` for each.
@@ -261,68 +257,21 @@ impl Skeleton {
         }
     }
 
-    /// The sender of a message and the lock that it hands over, if it does.
-    pub(super) fn handed_over(&self, event: Event) -> Option<(StrandId, ObjectId)> {
-        let carried = self.carried.get(&event.object())?;
-        let &(sender, _) = self.sends.get(&event.object())?;
-        (event.op == Op::Recv).then_some((sender, carried.hold.lock))
+    /// The lock that the event hands over or receives.
+    pub(super) fn carried(&self, event: Event) -> Option<ObjectId> {
+        let is_message = matches!(event.op, Op::Send | Op::Recv);
+        let carried = self.carried.get(&event.object()).filter(|_| is_message)?;
+        Some(carried.hold.lock)
     }
 
     /// What comes first of a strand's events at one position: a lock comes before it is touched,
     /// and leaves after that.
     pub(super) fn rank(&self, event: Event) -> u8 {
-        match event.op {
-            Op::Send if self.carried.contains_key(&event.object()) => 2,
-            Op::Recv if self.carried.contains_key(&event.object()) => 0,
+        match (event.op, self.carried(event)) {
+            (Op::Recv, Some(_)) => 0,
+            (Op::Send, Some(_)) => 2,
             _ => 1,
         }
-    }
-
-    /// Is this a schedule of the trace: does every strand get each lock when it is free, and each
-    /// event after what it needs?
-    pub fn allows(&self, schedule: &[Run], locks: &Locks) -> bool {
-        let mut at: Vec<u64> = vec![0; self.strands.len()];
-        let mut holding: Vec<(StrandId, LockState)> = Vec::new();
-        // Locks on their way.
-        let mut carried: Vec<Hold> = Vec::new();
-        schedule.iter().all(|run| {
-            let strand = run.strand.0 as usize;
-            let Some(own) = self.strands.get(strand) else {
-                return true;
-            };
-            let forked = own
-                .forked
-                .is_none_or(|(parent, fork)| at[parent.0 as usize] >= fork);
-            let (from, to) = (own.until(at[strand]), own.until(run.to));
-            // Only this strand moves: what the others hold stays.
-            holding.retain(|&(holder, _)| holder != run.strand);
-            let allowed = (at[strand] > 0 || forked)
-                && own.records[from..to].iter().all(|record| {
-                    let mut ready = true;
-                    self.needs(record, |other, position| {
-                        ready &= at.get(other.0 as usize).is_none_or(|&at| at >= position);
-                    });
-                    let lock = ObjectId(record.target);
-                    match (record.op, self.carried.get(&lock)) {
-                        (Op::Send, Some(sent)) => carried.push(sent.hold),
-                        (Op::Recv, Some(sent)) => carried.retain(|&hold| hold != sent.hold),
-                        _ => {}
-                    }
-                    let shared = record.op == Op::AcquireShared;
-                    let free =
-                        |&(_, state): &(StrandId, LockState)| locks.disjoint(record.state, state);
-                    let is_here = |hold: &Hold| !hold.excludes(Hold { lock, shared });
-                    ready
-                        && (!takes_lock(record.op)
-                            || holding.iter().all(free) && carried.iter().all(is_here))
-                });
-            let state = own.state(to);
-            if state != LockState::FREE {
-                holding.push((run.strand, state));
-            }
-            at[strand] = run.to;
-            allowed
-        })
     }
 
     /// There were more events than room: what is here is not all.
@@ -342,12 +291,12 @@ impl Skeleton {
 
     /// The parent and the fork, where there was one.
     pub(super) fn forked(&self, strand: StrandId) -> Option<(StrandId, u64)> {
-        self.strands.get(strand.0 as usize)?.forked
+        self.strands.get(strand)?.forked
     }
 
     /// Where a transaction ends, if it does.
     pub(super) fn end_of(&self, strand: StrandId, begin: u64) -> Option<u64> {
-        let transactions = &self.strands.get(strand.0 as usize)?.transactions;
+        let transactions = &self.strands.get(strand)?.transactions;
         let at = transactions.binary_search_by_key(&begin, |&(begin, _)| begin);
         let (_, end) = transactions[at.ok()?];
         (end != OPEN).then_some(end)
@@ -356,7 +305,7 @@ impl Skeleton {
     /// The last position, up to this one, after which the strand is in no transaction and holds no
     /// lock.
     pub(super) fn last_free(&self, strand: StrandId, mut position: u64) -> u64 {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
+        let Some(own) = self.strands.get(strand) else {
             return position;
         };
         loop {
@@ -378,7 +327,7 @@ impl Skeleton {
     /// The first position, from this one on, after which the strand is in no transaction and holds
     /// no lock; the last of all if there is none.
     pub(super) fn next_free(&self, strand: StrandId, mut position: u64) -> u64 {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
+        let Some(own) = self.strands.get(strand) else {
             return position;
         };
         loop {
@@ -406,7 +355,7 @@ impl Skeleton {
         from: u64,
         to: u64,
     ) -> impl Iterator<Item = (Event, u64)> + '_ {
-        let own = self.strands.get(strand.0 as usize);
+        let own = self.strands.get(strand);
         let event = move |op, target, position| {
             let site = SiteId::NONE;
             let event = Event {
@@ -463,7 +412,7 @@ impl Skeleton {
         to: u64,
         mut need: impl FnMut(u64, StrandId, u64),
     ) {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
+        let Some(own) = self.strands.get(strand) else {
             return;
         };
         let (from, to) = (own.until(from), own.until(to));
@@ -486,7 +435,7 @@ impl Skeleton {
         from: u64,
         to: u64,
     ) -> impl Iterator<Item = (u64, Op, u32)> + '_ {
-        let own = self.strands.get(strand.0 as usize);
+        let own = self.strands.get(strand);
         own.into_iter().flat_map(move |own| {
             own.records[own.until(from)..own.until(to)]
                 .iter()

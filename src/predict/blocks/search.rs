@@ -1,13 +1,14 @@
-//! Cycles of transactions: one variable, two transactions, any number.
+//! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Place, Summaries, Summary, disjoint};
-use crate::check::{Access, Transaction};
+use super::summary::{Summaries, Summary, disjoint};
+use crate::check::Access;
 use crate::predict::realise::{Answer, Point, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Hold, Map, Order, Period, Prediction, Set, Step, Tier, conflict, word,
+    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, conflict, likeness,
 };
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{Event, ObjectId, Op, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// The access of a summary, by index.
@@ -25,19 +26,15 @@ struct Candidate {
 /// One conflict of a cycle: the first access comes before the second.
 type Hop = (Node, Node);
 
-/// What makes two findings the same: for each access its block, its operation and where it is.
-type Key = Vec<(Option<BlockId>, Op, SiteId, Option<ObjectId>)>;
-
 /// What the searches share: bounds, schedules, and the findings.
 pub(super) struct Findings<'a> {
-    /// Where schedules are looked for.
-    pub(super) realiser: Option<Realiser<'a>>,
+    pub(super) realiser: Realiser<'a>,
     pub(super) bounds: Bounds,
     /// Comparisons made so far.
     pub(super) compared: u64,
     pub(super) cut_short: bool,
     pub(super) predictions: Vec<Prediction>,
-    known: Map<Key, usize>,
+    known: FxHashMap<Vec<Part>, usize>,
 }
 
 /// So many accesses are compared whatever the trace's length, so that the time stays linear in it.
@@ -68,9 +65,9 @@ impl Member {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(now: &'a Context, realises: bool, bounds: Bounds) -> Findings<'a> {
+    pub(super) fn new(now: &'a Context, bounds: Bounds) -> Findings<'a> {
         Findings {
-            realiser: realises.then(|| Realiser::new(now, bounds.schedules, bounds.states)),
+            realiser: Realiser::new(now, bounds.schedules, bounds.states),
             bounds: Bounds {
                 comparisons: bounds
                     .comparisons
@@ -80,7 +77,7 @@ impl<'a> Findings<'a> {
             compared: 0,
             cut_short: false,
             predictions: Vec::new(),
-            known: Map::default(),
+            known: FxHashMap::default(),
         }
     }
 
@@ -101,8 +98,7 @@ impl<'a> Findings<'a> {
         let mut members: Vec<&Member> = hops.iter().flat_map(|(a, b)| [a, b]).collect();
         members.sort_by_key(|member| member.step.access.position);
         members.dedup_by_key(|member| member.step.access.position);
-        let mut key: Key = members.iter().map(|member| key(&member.step)).collect();
-        key.sort_unstable();
+        let key = likeness(members.iter().map(|member| &member.step));
         if let Some(&at) = self.known.get(&key) {
             self.predictions[at].count += 1;
             return true;
@@ -117,9 +113,7 @@ impl<'a> Findings<'a> {
             count: 1,
         };
         let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
-        if let Some(realiser) = &mut self.realiser
-            && realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible
-        {
+        if self.realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
         self.known.insert(key, self.predictions.len());
@@ -128,124 +122,19 @@ impl<'a> Findings<'a> {
     }
 }
 
-fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
-    let block = step
-        .transaction
-        .as_ref()
-        .and_then(|transaction| transaction.block);
-    let access = &step.access;
-    // Where sites are not known, objects tell findings apart.
-    let object = if access.site == SiteId::NONE {
-        access.object
-    } else {
-        None
-    };
-    (block, access.op, access.site, object)
-}
-
-/// One variable (theorem 3): an access of one transaction between two of another, in conflict with
-/// both.
-pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
-    for (object, shared) in kept.contended() {
-        let mut gaps: Vec<_> = shared.gaps.iter().collect();
-        gaps.sort_unstable_by_key(|(_, (early, late))| (early.position, late.position));
-        let mut points: Vec<_> = shared.points.iter().collect();
-        points.sort_unstable_by_key(|(_, place)| place.position);
-        let mut done = Set::default();
-        for (gap, (early, late)) in gaps {
-            for (point, place) in &points {
-                if !findings.compare() {
-                    return;
-                }
-                if point.strand == gap.strand
-                    || !conflict(gap.early, point.access)
-                    || !conflict(point.access, gap.late)
-                    || !kept.locksets.disjoint(gap.held, point.held)
-                    || order.before(point.period, gap.periods.0)
-                    || order.before(gap.periods.1, point.period)
-                {
-                    continue;
-                }
-                // Another pair of strands or locks, but the same three places.
-                let at = |place: &Place| {
-                    if place.site == SiteId::NONE {
-                        place.position
-                    } else {
-                        u64::from(place.site.0)
-                    }
-                };
-                let here = (
-                    gap.early,
-                    gap.late,
-                    point.access,
-                    at(early),
-                    at(late),
-                    at(place),
-                );
-                if done.contains(&here) {
-                    continue;
-                }
-                let member = |strand: StrandId, op: Op, place: &Place, held: &[Hold]| {
-                    let access = Access {
-                        position: place.position,
-                        strand,
-                        op,
-                        object: Some(object),
-                        site: place.site,
-                    };
-                    let begin = place
-                        .owner
-                        .as_ref()
-                        .and_then(|owner| owner.begin)
-                        .unwrap_or(place.position);
-                    Member {
-                        step: Step {
-                            access,
-                            transaction: place.owner.clone(),
-                            held: held.to_vec(),
-                        },
-                        begin,
-                    }
-                };
-                let through = kept.locksets.holds(gap.held);
-                let first = member(gap.strand, gap.early, early, through);
-                let middle = member(
-                    point.strand,
-                    point.access,
-                    place,
-                    kept.locksets.holds(point.held),
-                );
-                let last = member(gap.strand, gap.late, late, through);
-                let hops = [(first, middle.clone()), (middle, last)];
-                let pattern = || {
-                    format!(
-                        "{}, {}, {}",
-                        word(gap.early),
-                        word(point.access),
-                        word(gap.late)
-                    )
-                };
-                if findings.report(&hops, &[], pattern) {
-                    done.insert(here);
-                }
-            }
-        }
-    }
-}
-
 /// Any number of transactions (theorems 4 and 5): see [the module](super).
 pub(super) struct Cycles<'a, 'b> {
     kept: &'a Summaries,
     order: &'a Order,
     /// For each variable the accesses that can conflict, sorted.
-    nodes: Map<ObjectId, Rc<[Candidate]>>,
+    nodes: FxHashMap<ObjectId, Rc<[Candidate]>>,
     /// For each strand its summaries with such accesses, by the last time that they happened.
     strand_summaries: Vec<Vec<usize>>,
     findings: &'a mut Findings<'b>,
     hops: Vec<Hop>,
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
-    found: Set<(usize, usize)>,
+    found: FxHashSet<(usize, usize)>,
 }
 
 /// Where a cycle came back to its first transaction.
@@ -257,7 +146,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
         order: &'a Order,
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
-        let mut nodes: Map<ObjectId, Vec<Candidate>> = Map::default();
+        let mut nodes: FxHashMap<ObjectId, Vec<Candidate>> = FxHashMap::default();
         let mut strand_summaries: Vec<Vec<usize>> = Vec::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
             let mut contended = false;
@@ -280,7 +169,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             }
         }
         for own in &mut strand_summaries {
-            own.sort_by_key(|&at| last(&kept.summaries[at]).begin);
+            own.sort_by_key(|&at| kept.summaries[at].last().begin);
         }
         Cycles {
             kept,
@@ -293,13 +182,13 @@ impl<'a, 'b> Cycles<'a, 'b> {
             findings,
             hops: Vec::new(),
             strands: Vec::new(),
-            found: Set::default(),
+            found: FxHashSet::default(),
         }
     }
 
     /// Looks for short cycles first, so that a pair of accesses is reported with its shortest.
     pub(super) fn search(&mut self) {
-        let mut found: Map<usize, Set<(usize, usize)>> = Map::default();
+        let mut found: FxHashMap<usize, FxHashSet<(usize, usize)>> = FxHashMap::default();
         for conflicts in 1..=self.findings.bounds.conflicts {
             for start in 0..self.kept.summaries.len() {
                 // A unary transaction is never left and entered again.
@@ -438,7 +327,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn is_later(&self, at: usize, other: usize) -> bool {
         let (own, other) = (self.summary(at), self.summary(other));
         if own.strand == other.strand {
-            last(other).begin > own.first.begin
+            other.last().begin > own.first.begin
         } else {
             self.order.before(own.span.0, other.span.1)
         }
@@ -478,7 +367,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             .filter(|pair| pair[0].1.0 != pair[1].0.0)
         {
             let summary = self.summary(pair[1].0.0);
-            ends.push((summary.strand, last(summary).end));
+            ends.push((summary.strand, summary.last().end));
         }
         if back == BY_ORDER {
             let summary = self.summary(start);
@@ -521,7 +410,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
 
     fn member(&self, node: Node, late: bool) -> Member {
         let summary = self.summary(node.0);
-        let occurrence = if late { last(summary) } else { &summary.first };
+        let occurrence = if late { summary.last() } else { &summary.first };
         let (op, object) = self.access(node);
         let (position, site) = occurrence.accesses[node.1];
         let access = Access {
@@ -531,12 +420,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             object: Some(object),
             site,
         };
-        let transaction = summary.block.map(|block| Transaction {
-            strand: summary.strand,
-            block: Some(block),
-            begin: Some(occurrence.begin),
-            site: occurrence.site,
-        });
+        let transaction = summary.transaction(occurrence);
         let held = summary.shape.held(node.1);
         Member {
             step: Step {
@@ -547,8 +431,4 @@ impl<'a, 'b> Cycles<'a, 'b> {
             begin: occurrence.begin,
         }
     }
-}
-
-fn last(summary: &Summary) -> &super::summary::Occurrence {
-    summary.last.as_ref().unwrap_or(&summary.first)
 }
