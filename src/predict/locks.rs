@@ -13,6 +13,7 @@
 //! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
 //! counts as taken exclusively.
 
+use super::changes_lock;
 use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -75,7 +76,7 @@ pub struct Locks {
     states: Vec<State>,
     blooms: Vec<Bloom>,
     ids: FxHashMap<State, LockState>,
-    transitions: FxHashMap<(u32, u8, u32), LockState>,
+    transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
     current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
     /// transaction shares its number, so that shared locks can be held twice under one.
@@ -97,39 +98,25 @@ impl Default for Locks {
     }
 }
 
-/// The lock operations, told apart for the table of transitions.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Change {
-    Acquire,
-    AcquireShared,
-    Release,
-    Upgrade,
-    Downgrade,
-}
-
 impl Locks {
     /// Takes the next event; true if it changed its strand's lock state.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) -> bool {
-        let change = match event.op {
-            Op::Acquire => Change::Acquire,
-            Op::AcquireShared => Change::AcquireShared,
-            Op::Release | Op::ReleaseShared => Change::Release,
-            Op::Upgrade => Change::Upgrade,
-            Op::Downgrade => Change::Downgrade,
+        let op = match event.op {
+            Op::ReleaseShared => Op::Release,
+            op if changes_lock(op) => op,
             _ => return false,
         };
         let from = *self.current.entry(event.strand);
         let lock = event.object();
-        let to = match self.transitions.get(&(from.0, change as u8, lock.0)) {
+        let to = match self.transitions.get(&(from, op, lock)) {
             Some(&to) => to,
-            None => match self.change(from, change, lock, position) {
+            None => match self.change(from, op, lock, position) {
                 Some(to) => to,
-                None => return self.again(event, change),
+                None => return self.again(event, op),
             },
         };
-        if change == Change::Release && !self.again.is_empty() && self.again(event, change) {
+        if op == Op::Release && !self.again.is_empty() && self.again(event, op) {
             return false;
         }
         self.current[event.strand] = to;
@@ -138,24 +125,21 @@ impl Locks {
 
     /// Counts what is held more than once. True if a release only undid such a second hold.
     #[cold]
-    fn again(&mut self, event: Event, change: Change) -> bool {
+    fn again(&mut self, event: Event, op: Op) -> bool {
         let key = (event.strand, event.object());
-        match change {
-            Change::Acquire | Change::AcquireShared => {
+        match (op, self.again.get_mut(&key)) {
+            (Op::Acquire | Op::AcquireShared, _) => {
                 *self.again.entry(key).or_default() += 1;
                 false
             }
-            Change::Release => match self.again.get_mut(&key) {
-                Some(count) => {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.again.remove(&key);
-                    }
-                    true
+            (Op::Release, Some(count)) => {
+                *count -= 1;
+                if *count == 0 {
+                    self.again.remove(&key);
                 }
-                None => false,
-            },
-            Change::Upgrade | Change::Downgrade => false,
+                true
+            }
+            _ => false,
         }
     }
 
@@ -165,29 +149,25 @@ impl Locks {
     fn change(
         &mut self,
         from: LockState,
-        change: Change,
+        op: Op,
         lock: ObjectId,
         position: u64,
     ) -> Option<LockState> {
         let mut state = self.states[from.0 as usize].clone();
         let at = state.held.iter().position(|hold| hold.lock == lock);
-        match change {
-            Change::Acquire | Change::AcquireShared => {
+        match op {
+            Op::Acquire | Op::AcquireShared => {
                 if at.is_some() {
                     return None;
                 }
-                let hold = Hold {
-                    lock,
-                    shared: change == Change::AcquireShared,
-                };
-                state
-                    .histories
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
+                let shared = op == Op::AcquireShared;
+                let hold = Hold { lock, shared };
+                let histories = state.histories.iter_mut();
+                histories.for_each(|history| take(history, hold));
                 state.held.push(hold);
                 state.histories.push(Vec::new());
             }
-            Change::Release => {
+            Op::Release => {
                 let at = at?;
                 if at + 1 != state.held.len() {
                     // The first such release of the trace is the first of its transition, too.
@@ -196,26 +176,19 @@ impl Locks {
                 state.held.remove(at);
                 state.histories.remove(at);
             }
-            Change::Upgrade => {
+            Op::Upgrade => {
                 let at = at?;
-                let hold = Hold {
-                    lock,
-                    shared: false,
-                };
-                state.histories[..at]
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
-                state.histories[at + 1..]
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
+                let shared = false;
+                state.held[at] = Hold { lock, shared };
+                let histories = state.histories.iter_mut();
+                histories.for_each(|history| take(history, Hold { lock, shared }));
                 // It excludes others from now on only.
                 state.histories[at].clear();
-                state.held[at] = hold;
             }
-            Change::Downgrade => state.held[at?].shared = true,
+            _ => state.held[at?].shared = true,
         }
         let to = self.intern(state);
-        self.transitions.insert((from.0, change as u8, lock.0), to);
+        self.transitions.insert((from, op, lock), to);
         Some(to)
     }
 
@@ -225,12 +198,10 @@ impl Locks {
         }
         let id = LockState(u32::try_from(self.states.len()).expect("fewer than 2^32 lock states"));
         let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
+        let histories = state.histories.iter();
         self.blooms.push(Bloom {
             held: bits(&state.held),
-            taken: state
-                .histories
-                .iter()
-                .fold(0, |all, history| all | bits(history)),
+            taken: histories.fold(0, |all, history| all | bits(history)),
         });
         self.states.push(state.clone());
         self.ids.insert(state, id);
@@ -280,11 +251,7 @@ impl Locks {
     #[inline]
     pub fn disjoint(&self, a: LockState, b: LockState) -> bool {
         let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
-        x.held & y.held == 0
-            || !self
-                .held(a)
-                .iter()
-                .any(|&p| self.held(b).iter().any(|&q| p.excludes(q)))
+        x.held & y.held == 0 || disjoint(self.held(a), self.held(b))
     }
 
     /// Can two strands stand in these states at the same time? The locksets are disjoint, and no
@@ -308,6 +275,11 @@ impl Locks {
                 .any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
         })
     }
+}
+
+/// Is no lock of one set excluded by a lock of the other?
+pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
+    !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
 }
 
 fn take(history: &mut Vec<Hold>, hold: Hold) {

@@ -196,6 +196,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The strands of all findings.
+    fn strands(&self) -> impl Iterator<Item = StrandId> {
+        let accesses = self.predictions.iter().flat_map(|found| &found.accesses);
+        let races = self
+            .races
+            .iter()
+            .flat_map(|race| [&race.first, &race.second]);
+        let waits = self.deadlocks.iter().flat_map(|found| &found.waits);
+        let runs = self.predictions.iter().flat_map(|found| &found.schedule);
+        let steps = accesses.chain(races).map(|step| step.access.strand);
+        let waits = waits.map(|wait| wait.held.strand);
+        steps.chain(waits).chain(runs.map(|run| run.strand))
+    }
+
     /// Adds another analysis's findings.
     pub fn extend(&mut self, other: Outcome) {
         self.predictions.extend(other.predictions);
@@ -237,7 +251,7 @@ impl Context {
         self.locks_changed = false;
         self.period_changed = false;
         match event.op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {}
+            op if is_access(op) => return,
             Op::Begin => {
                 *self.transactions.entry(event.strand) = Some(Transaction {
                     strand: event.strand,
@@ -245,19 +259,17 @@ impl Context {
                     begin: Some(position),
                     site: event.site,
                 });
-                self.skeleton.begin(event.strand, position);
             }
             Op::End => {
                 *self.transactions.entry(event.strand) = None;
-                self.skeleton.end(event.strand, position);
             }
             _ => {
                 self.locks_changed = self.locks.step(self.skeleton.lock_event(event), position);
                 self.period_changed = self.order.step(event);
-                self.skeleton
-                    .step(event, position, self.locks.state(event.strand));
             }
         }
+        let state = self.locks.state(event.strand);
+        self.skeleton.step(event, position, state);
     }
 
     /// The strand notifies a `Condvar`.
@@ -368,37 +380,24 @@ pub fn access(event: Event, position: u64) -> Access {
     }
 }
 
+/// The event that made an access.
+fn event(access: &Access) -> Event {
+    Event {
+        strand: access.strand,
+        target: access.object.map_or(0, |object| object.0),
+        site: access.site,
+        op: access.op,
+    }
+}
+
 /// What an operation does, in a word.
 pub fn word(op: Op) -> &'static str {
     match op {
-        Op::Read => "read",
-        Op::Write => "write",
         Op::ReadWrite => "read+write",
         Op::Update(_) => "update",
-        Op::Vain(_) => "vain update",
-        Op::CompareExchange => "exchange",
-        Op::CompareExchangeFailed => "failed exchange",
-        Op::Busy => "look at a lock",
-        Op::Acquire => "acquire",
         Op::AcquireShared => "shared acquire",
-        Op::Upgrade => "upgrade",
-        Op::Downgrade => "downgrade",
-        Op::Release | Op::ReleaseShared => "release",
-        Op::Begin => "begin",
-        Op::End => "end",
-        Op::Split => "split",
-        Op::Restart => "restart",
-        Op::Pause => "pause",
-        Op::Notify => "notify",
-        Op::Fork => "fork",
-        Op::Join => "join",
-        Op::Exit => "exit",
-        Op::Signal => "signal",
-        Op::Await => "await",
-        Op::Send => "send",
+        Op::ReleaseShared => "release",
         Op::Recv => "receive",
-        Op::Retire => "retire",
-        Op::Value => "value",
-        Op::Born => "birth",
+        _ => op.row().report,
     }
 }

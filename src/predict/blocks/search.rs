@@ -1,13 +1,14 @@
 //! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Summaries, Summary, disjoint};
+use super::summary::{Summaries, Summary};
 use crate::check::Access;
-use crate::predict::realise::{Answer, Point, Realiser};
+use crate::predict::locks::disjoint;
+use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
     AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, conflict, likeness,
 };
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use crate::trace::{ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -40,30 +41,6 @@ pub(super) struct Findings<'a> {
 /// So many accesses are compared whatever the trace's length, so that the time stays linear in it.
 const COMPARISONS: u64 = 4 << 20;
 
-/// A member of a cycle, as a step of the report.
-#[derive(Clone, Debug)]
-struct Member {
-    step: Step,
-    begin: u64,
-}
-
-impl Member {
-    fn point(&self) -> Point {
-        let access = &self.step.access;
-        let event = Event {
-            strand: access.strand,
-            target: access.object.map_or(0, |object| object.0),
-            site: access.site,
-            op: access.op,
-        };
-        Point {
-            event,
-            position: access.position,
-            begin: self.begin,
-        }
-    }
-}
-
 impl<'a> Findings<'a> {
     pub(super) fn new(now: &'a Context, bounds: Bounds) -> Findings<'a> {
         Findings {
@@ -91,28 +68,33 @@ impl<'a> Findings<'a> {
     /// Tries to find a schedule for a cycle and reports it. False if there is none.
     fn report(
         &mut self,
-        hops: &[(Member, Member)],
+        hops: &[(Step, Step)],
         ends: &[(StrandId, u64)],
         pattern: impl FnOnce() -> String,
     ) -> bool {
-        let mut members: Vec<&Member> = hops.iter().flat_map(|(a, b)| [a, b]).collect();
-        members.sort_by_key(|member| member.step.access.position);
-        members.dedup_by_key(|member| member.step.access.position);
-        let key = likeness(members.iter().map(|member| &member.step));
+        let steps = hops.iter().flat_map(|(a, b)| [a, b]).cloned();
+        let mut accesses: Vec<Step> = steps.collect();
+        accesses.sort_by_key(|step| step.access.position);
+        accesses.dedup_by_key(|step| step.access.position);
+        let key = likeness(accesses.iter());
         if let Some(&at) = self.known.get(&key) {
             self.predictions[at].count += 1;
             return true;
         }
+        let at = |step: &Step| {
+            let position = step.access.position;
+            accesses.partition_point(|step| step.access.position < position)
+        };
+        let pairs: Vec<(usize, usize)> = hops.iter().map(|(a, b)| (at(a), at(b))).collect();
         let mut prediction = Prediction {
             analysis: AnalysisKind::Blocks,
             tier: Tier::Potential,
             pattern: pattern(),
-            accesses: members.iter().map(|member| member.step.clone()).collect(),
+            accesses,
             schedule: Vec::new(),
             notes: Vec::new(),
             count: 1,
         };
-        let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
         if self.realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
@@ -354,7 +336,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
         if back != BY_ORDER && !self.plausible(start, first, back) {
             return;
         }
-        let hops: Vec<(Member, Member)> = (0..self.hops.len()).map(|at| self.members(at)).collect();
+        let hops: Vec<(Step, Step)> = (0..self.hops.len()).map(|at| self.steps(at)).collect();
         let mut owners: Vec<usize> = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
         owners.sort_unstable();
         owners.dedup();
@@ -400,35 +382,30 @@ impl<'a, 'b> Cycles<'a, 'b> {
         })
     }
 
-    fn members(&self, at: usize) -> (Member, Member) {
+    /// The accesses of a conflict.
+    fn steps(&self, at: usize) -> (Step, Step) {
         let (out, into) = self.hops[at];
         // Where a strand came by its own order from one transaction to a later one, the later one
         // is the last of its like.
         let late = at > 0 && self.hops[at - 1].1.0 != out.0;
-        (self.member(out, late), self.member(into, false))
+        (self.step(out, late), self.step(into, false))
     }
 
-    fn member(&self, node: Node, late: bool) -> Member {
+    fn step(&self, node: Node, late: bool) -> Step {
         let summary = self.summary(node.0);
         let occurrence = if late { summary.last() } else { &summary.first };
         let (op, object) = self.access(node);
         let (position, site) = occurrence.accesses[node.1];
-        let access = Access {
-            position,
-            strand: summary.strand,
-            op,
-            object: Some(object),
-            site,
-        };
-        let transaction = summary.transaction(occurrence);
-        let held = summary.shape.held(node.1);
-        Member {
-            step: Step {
-                access,
-                transaction,
-                held,
+        Step {
+            access: Access {
+                position,
+                strand: summary.strand,
+                op,
+                object: Some(object),
+                site,
             },
-            begin: occurrence.begin,
+            transaction: summary.transaction(occurrence),
+            held: summary.shape.held(node.1),
         }
     }
 }

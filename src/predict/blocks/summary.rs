@@ -7,11 +7,6 @@ use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Can the locks of both be held at the same time?
-pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
-    !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
-}
-
 /// A lock that a strand holds, and the transaction's ticks at which it was acquired and became
 /// exclusive; 0 before the transaction's begin.
 #[derive(Clone, Copy, Debug)]
