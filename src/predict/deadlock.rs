@@ -37,7 +37,7 @@ struct Edge {
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     edges: Vec<Edge>,
-    known: FxHashSet<(StrandId, ObjectId, ObjectId, LockState, Period, bool)>,
+    known: FxHashSet<(StrandId, ObjectId, Hold, LockState, Period)>,
     /// Where each strand took what it holds.
     taken: FxHashMap<(StrandId, ObjectId), Access>,
     full: bool,
@@ -56,41 +56,28 @@ impl Deadlocks {
             shared: event.op == Op::AcquireShared,
         };
         let acquire = access(event, position);
-        if now.before != LockState::FREE {
-            let period = now.order.period(strand);
-            for &held in now.locks.held(now.before) {
-                // An upgrade waits for the other readers of the same lock.
-                let key = (
-                    strand,
-                    held.lock,
-                    wanted.lock,
-                    now.before,
-                    period,
-                    wanted.shared,
-                );
-                if self.known.contains(&key) {
-                    continue;
-                }
-                if self.edges.len() >= EDGES {
-                    self.full = true;
-                    break;
-                }
-                self.known.insert(key);
-                let taken = self
-                    .taken
-                    .get(&(strand, held.lock))
-                    .copied()
-                    .unwrap_or(acquire);
-                self.edges.push(Edge {
-                    strand,
-                    held,
-                    wanted,
-                    state: now.before,
-                    period,
-                    taken,
-                    acquire,
-                });
+        let period = now.order.period(strand);
+        // An upgrade waits for the other readers of the same lock.
+        for &held in now.locks.held(now.before) {
+            let key = (strand, held.lock, wanted, now.before, period);
+            if self.known.contains(&key) {
+                continue;
             }
+            if self.edges.len() >= EDGES {
+                self.full = true;
+                break;
+            }
+            self.known.insert(key);
+            let taken = self.taken.get(&(strand, held.lock));
+            self.edges.push(Edge {
+                strand,
+                held,
+                wanted,
+                state: now.before,
+                period,
+                taken: taken.copied().unwrap_or(acquire),
+                acquire,
+            });
         }
         self.taken.insert((strand, wanted.lock), acquire);
     }
@@ -104,7 +91,7 @@ struct Circles<'a> {
     now: &'a Context,
     path: Vec<usize>,
     found: Vec<Deadlock>,
-    known: FxHashMap<Vec<(SiteId, SiteId, ObjectId)>, usize>,
+    known: FxHashMap<Vec<((SiteId, SiteId), Option<ObjectId>)>, usize>,
     budget: usize,
 }
 
@@ -145,39 +132,24 @@ impl Circles<'_> {
     fn report(&mut self) {
         // The same sites in the same circle are the same to a reader; where a site is missing, the
         // locks tell them apart.
-        let mut look: Vec<(SiteId, SiteId, ObjectId)> = Vec::new();
-        for &at in &self.path {
-            let Edge {
-                taken,
-                acquire,
-                wanted,
-                ..
-            } = &self.edges[at];
-            let unnamed = taken.site == SiteId::NONE || acquire.site == SiteId::NONE;
-            look.push((
-                taken.site,
-                acquire.site,
-                if unnamed {
-                    wanted.lock
-                } else {
-                    ObjectId(u32::MAX)
-                },
-            ));
-        }
+        let path = self.path.iter().map(|&at| &self.edges[at]);
+        let look = path.clone().map(|edge| {
+            let sites = (edge.taken.site, edge.acquire.site);
+            let is_nowhere = sites.0 == SiteId::NONE || sites.1 == SiteId::NONE;
+            (sites, is_nowhere.then_some(edge.wanted.lock))
+        });
+        let mut look: Vec<_> = look.collect();
         let start = (0..look.len()).min_by_key(|&at| look[at]).unwrap_or(0);
         look.rotate_left(start);
-        if let Some(&at) = self.known.get(&look) {
-            self.found[at].count += 1;
+        let at = *self.known.entry(look).or_insert(self.found.len());
+        if let Some(known) = self.found.get_mut(at) {
+            known.count += 1;
             return;
         }
-        self.known.insert(look, self.found.len());
-        let waits = self.path.iter().map(|&at| {
-            let edge = &self.edges[at];
-            Wait {
-                held: edge.taken,
-                wanted: edge.acquire,
-                locks: self.now.locks.held(edge.state).to_vec(),
-            }
+        let waits = path.map(|edge| Wait {
+            held: edge.taken,
+            wanted: edge.acquire,
+            locks: self.now.locks.held(edge.state).to_vec(),
         });
         self.found.push(Deadlock {
             waits: waits.collect(),
@@ -206,12 +178,12 @@ impl Analysis for Deadlocks {
         for (at, edge) in self.edges.iter().enumerate() {
             holding.entry(edge.held.lock).or_default().push(at);
         }
+        let holding = holding
+            .into_iter()
+            .map(|(lock, edges)| (lock, edges.into()));
         let mut circles = Circles {
             edges: &self.edges,
-            holding: holding
-                .into_iter()
-                .map(|(lock, edges)| (lock, edges.into()))
-                .collect(),
+            holding: holding.collect(),
             now,
             path: Vec::new(),
             found: Vec::new(),
@@ -222,20 +194,19 @@ impl Analysis for Deadlocks {
             circles.path = vec![first];
             circles.search();
         }
-        let mut outcome = Outcome {
-            deadlocks: circles.found,
-            ..Outcome::default()
-        };
+        let mut notes = Vec::new();
         if circles.budget == 0 {
-            outcome
-                .notes
-                .push("deadlock: the search for circles was cut short".to_owned());
+            notes.push("deadlock: the search for circles was cut short".to_owned());
         }
         if self.full {
-            outcome.notes.push(format!(
+            notes.push(format!(
                 "deadlock: more than {EDGES} nested acquires: may be incomplete"
             ));
         }
-        outcome
+        Outcome {
+            deadlocks: circles.found,
+            notes,
+            ..Outcome::default()
+        }
     }
 }

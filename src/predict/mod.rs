@@ -223,6 +223,39 @@ impl Outcome {
     }
 }
 
+/// How a variable has been used so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    first: Option<(StrandId, Op)>,
+    /// A second strand has touched it.
+    has_escaped: bool,
+    is_changed: bool,
+    /// Not all did the same to it.
+    is_mixed: bool,
+}
+
+impl Usage {
+    #[inline]
+    fn note(&mut self, event: Event) {
+        let (strand, op) = *self.first.get_or_insert((event.strand, event.op));
+        self.has_escaped |= strand != event.strand;
+        self.is_mixed |= op != event.op;
+        self.is_changed |= event.op != Op::Read;
+    }
+
+    /// Can an access of it matter to another strand?
+    fn is_contended(self) -> bool {
+        self.has_escaped && self.is_changed
+    }
+
+    /// Does every access commute with everything: by one strand only, or read only, or updated by
+    /// one kind only?
+    fn is_harmless(self) -> bool {
+        let is_updated = matches!(self.first, Some((_, Op::Update(_))));
+        !self.is_contended() || is_updated && !self.is_mixed
+    }
+}
+
 /// What is known at the current event, worked out once for all analyses.
 #[derive(Debug, Default)]
 pub struct Context {
@@ -241,6 +274,7 @@ pub struct Context {
     /// The lock state of the event's strand before the event.
     pub before: LockState,
     transactions: Dense<StrandId, Option<Transaction>>,
+    usages: Dense<ObjectId, Usage>,
 }
 
 impl Context {
@@ -251,7 +285,7 @@ impl Context {
         self.locks_changed = false;
         self.period_changed = false;
         match event.op {
-            op if is_access(op) => return,
+            op if is_access(op) => return self.usages.entry(event.object()).note(event),
             Op::Begin => {
                 *self.transactions.entry(event.strand) = Some(Transaction {
                     strand: event.strand,
@@ -276,6 +310,11 @@ impl Context {
     fn notify(&mut self, strand: StrandId) {
         let held = self.locks.held(self.locks.state(strand)).iter();
         self.reads.notify(strand, held.map(|hold| hold.lock));
+    }
+
+    /// How a variable has been used so far.
+    fn usage(&self, variable: ObjectId) -> Usage {
+        self.usages.get(variable).copied().unwrap_or_default()
     }
 
     /// The strand's open transaction.

@@ -15,38 +15,19 @@ use rustc_hash::FxHashMap;
 ///
 /// ```
 /// use aerodrome::predict::{AnalysisKind, Predictor};
-/// use aerodrome::trace::{self, Event, Names, Op, SiteId, StrandId};
-/// # struct Nameless;
-/// # impl Names for Nameless {
-/// #     fn strand(&self, id: StrandId) -> trace::StrandInfo { trace::StrandInfo { name: format!("{}", id.0) } }
-/// #     fn object(&self, _: trace::ObjectId) -> trace::ObjectInfo {
-/// #         let kind = trace::ObjectKind::Variable;
-/// #         trace::ObjectInfo { kind, name: None, type_name: None, created: SiteId::NONE }
-/// #     }
-/// #     fn kind(&self, _: trace::ObjectId) -> trace::ObjectKind { trace::ObjectKind::Variable }
-/// #     fn site(&self, _: SiteId) -> Option<trace::SiteInfo> { None }
-/// #     fn block(&self, _: trace::BlockId) -> trace::BlockInfo {
-/// #         trace::BlockInfo { name: String::new(), site: SiteId::NONE }
-/// #     }
-/// # }
-/// # let names = Nameless;
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
+///
 /// // One strand reads and writes in a transaction; then, in this run, another writes.
-/// let run = [
-///     event(0, Op::Begin, 1),
-///     event(0, Op::Read, 5),
-///     event(0, Op::Write, 5),
-///     event(0, Op::End, 1),
-///     event(1, Op::Write, 5),
-/// ];
+/// let run = [(0, Op::Begin, 1), (0, Op::Read, 5), (0, Op::Write, 5), (0, Op::End, 1), (1, Op::Write, 5)];
 /// let mut predictor = Predictor::new(&[AnalysisKind::Minimal]);
-/// for (event, position) in run.into_iter().zip(1..) {
-///     predictor.step(event, position, &names);
+/// for ((strand, op, target), position) in run.into_iter().zip(1..) {
+///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+///     predictor.step(event, position, &Tables::default());
 /// }
-/// let predictions = predictor.finish();
-/// let prediction = &predictions.outcome.predictions[0];
+/// let prediction = &predictor.finish().outcome.predictions[0];
 /// assert_eq!(prediction.pattern, "read, write, write");
-/// assert_eq!(prediction.accesses.iter().map(|step| step.access.position).collect::<Vec<_>>(), [2, 5, 3]);
+/// let positions: Vec<u64> = prediction.accesses.iter().map(|step| step.access.position).collect();
+/// assert_eq!(positions, [2, 5, 3]);
 /// ```
 pub struct Predictor {
     ledger: Ledger,
@@ -135,7 +116,10 @@ impl Predictor {
 
     #[inline]
     fn analyse(&mut self, mut event: Event, position: u64) {
-        self.context.reads.step(event, position);
+        // A lock that is handed over is no step of the program.
+        if self.context.skeleton.carried(event).is_none() {
+            self.context.reads.step(event, position);
+        }
         match event.op {
             Op::CompareExchange => event.op = Op::ReadWrite,
             Op::Notify => return self.context.notify(event.strand),
@@ -187,10 +171,10 @@ fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     for found in predictions {
         let mut parts = likeness(found.accesses.iter());
         parts.dedup();
-        let at = *known
-            .entry((found.analysis == AnalysisKind::Reduction, parts))
-            .or_insert(told.len());
+        let is_hint = found.analysis == AnalysisKind::Reduction;
+        let at = *known.entry((is_hint, parts)).or_insert(told.len());
         match told.get_mut(at) {
+            Some(same) if is_hint => same.count += found.count,
             Some(same) => same.count = same.count.max(found.count),
             None => told.push(found),
         }

@@ -37,15 +37,6 @@ use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What an object's content is, as far as reads bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// An atomic, or anything else that is no lock's content.
-    Variable,
-    /// A lock's content.
-    Content,
-}
-
 /// The content of an object at some point of a schedule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
@@ -61,10 +52,8 @@ struct Current {
 
 #[derive(Clone, Copy, Debug)]
 struct Writer {
-    strand: StrandId,
+    event: Event,
     position: u64,
-    op: Op,
-    site: SiteId,
 }
 
 fn mix(value: u64) -> u64 {
@@ -90,7 +79,7 @@ impl Current {
     }
 
     fn write(&mut self, writer: Writer, is_unseen: bool) {
-        match writer.op {
+        match writer.event.op {
             Op::Update(kind) => {
                 if self.run != Some(kind) {
                     (self.base, self.sum, self.run) = (self.value(), 0, Some(kind));
@@ -103,7 +92,7 @@ impl Current {
             }
         }
         if is_unseen {
-            self.unseen = Some(writer.strand);
+            self.unseen = Some(writer.event.strand);
         }
         self.writer = Some(writer);
     }
@@ -124,13 +113,11 @@ fn is_counter(kind: Update) -> bool {
 /// An access, and what it saw.
 #[derive(Clone, Copy, Debug)]
 struct Look {
+    event: Event,
     position: u64,
     seen: u64,
     /// Who wrote that; position 0 is nobody.
     writer: (StrandId, u64),
-    object: ObjectId,
-    site: SiteId,
-    op: Op,
     /// What the strand did next.
     next: (Op, SiteId),
     /// It is the first since a block began or ended.
@@ -143,7 +130,7 @@ struct Path(u64);
 
 impl Path {
     fn then(self, look: &Look, seen: u64) -> Path {
-        let place = u64::from(look.site.0) + 1;
+        let place = u64::from(look.event.site.0) + 1;
         Path(mix(mix(mix(self.0).wrapping_add(seen)).wrapping_add(place)))
     }
 }
@@ -175,7 +162,8 @@ struct Strand {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Object {
-    kind: Option<Kind>,
+    /// No lock's content: an atomic, say.
+    is_variable: Option<bool>,
     /// A `Condvar` belongs to it.
     is_awaited: bool,
     current: Current,
@@ -245,10 +233,9 @@ impl Reads {
     pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
         if self.is_on && accesses(event.op) {
             let object = self.objects.entry(event.object());
-            object.kind.get_or_insert_with(|| match kind() {
-                ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
-                _ => Kind::Variable,
-            });
+            object
+                .is_variable
+                .get_or_insert_with(|| !matches!(kind(), ObjectKind::Lock | ObjectKind::BareLock));
         }
     }
 
@@ -288,7 +275,7 @@ impl Reads {
             && let Some(look) = strand.looks.last_mut()
         {
             look.next = (event.op, event.site);
-            if look.op != Op::Write && look.site != SiteId::NONE {
+            if look.event.op != Op::Write && look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
             }
         }
@@ -299,17 +286,11 @@ impl Reads {
 
     fn access(&mut self, event: Event, position: u64) {
         let object = self.objects.entry(event.object());
-        let is_variable = object.kind == Some(Kind::Variable);
+        let is_variable = object.is_variable != Some(false);
         let seen = object.current.seen_by(event.op);
         let writer = object.current.writer;
         if event.op != Op::Read {
-            let writer = Writer {
-                strand: event.strand,
-                position,
-                op: event.op,
-                site: event.site,
-            };
-            object.current.write(writer, false);
+            object.current.write(Writer { event, position }, false);
         }
         if self.room == 0 {
             self.is_overflown = true;
@@ -318,20 +299,15 @@ impl Reads {
         self.room -= 1;
         let strand = self.strands.entry(event.strand);
         let look = Look {
+            event,
             position,
             seen,
-            writer: writer.map_or((event.strand, 0), |it| (it.strand, it.position)),
-            object: event.object(),
-            site: event.site,
-            op: event.op,
+            writer: writer.map_or((event.strand, 0), |it| (it.event.strand, it.position)),
             next: (Op::Exit, SiteId::NONE),
             is_first: std::mem::take(&mut strand.is_at_boundary),
         };
-        strand.pending = Some(if is_variable {
-            strand.path
-        } else {
-            Path::default()
-        });
+        let path = is_variable.then_some(strand.path);
+        strand.pending = Some(path.unwrap_or_default());
         if is_variable && event.op != Op::Write {
             strand.path = strand.path.then(&look, seen);
         }
@@ -347,18 +323,15 @@ impl Reads {
     }
 
     fn is_variable(&self, object: ObjectId) -> bool {
-        self.objects[object].kind == Some(Kind::Variable)
+        self.objects[object].is_variable != Some(false)
     }
 
     /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
-        let object = &self.objects[look.object];
-        let is_last_too = match object.kind {
-            Some(Kind::Content) if !object.is_awaited => return false,
-            Some(Kind::Content) => true,
-            _ => look.op == Op::CompareExchange,
-        };
-        look.op != Op::Write && (goes_on || is_last_too)
+        let object = look.event.object();
+        let (op, is_variable) = (look.event.op, self.is_variable(object));
+        let is_last_too = !is_variable || op == Op::CompareExchange;
+        self.counts(object) && op != Op::Write && (goes_on || is_last_too)
     }
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
@@ -382,9 +355,8 @@ impl Reads {
     /// Where the accesses of a strand are to which others may bind, up to a position.
     pub(super) fn positions(&self, strand: StrandId, to: u64) -> impl Iterator<Item = u64> + '_ {
         let looks = self.looks(strand, 0, to).iter();
-        looks
-            .filter(|look| self.counts(look.object))
-            .map(|look| look.position)
+        let looks = looks.filter(|look| self.counts(look.event.object()));
+        looks.map(|look| look.position)
     }
 
     /// Whether reads of an object can bind.
@@ -407,10 +379,10 @@ impl Reads {
 impl Look {
     fn shown(&self, seen: u64, path: Path) -> Shown {
         Shown {
-            object: self.object,
+            object: self.event.object(),
             seen,
-            site: self.site,
-            op: self.op,
+            site: self.event.site,
+            op: self.event.op,
             next: self.next,
             path,
         }
@@ -419,10 +391,9 @@ impl Look {
     /// Whether it most likely changes nothing where another strand has done the same at the same
     /// place: it sets what is set already.
     fn is_setter(&self) -> bool {
-        match self.op {
-            Op::ReadWrite => true,
+        match self.event.op {
             Op::Update(kind) => !is_counter(kind),
-            _ => false,
+            op => op == Op::ReadWrite,
         }
     }
 }
@@ -474,52 +445,42 @@ impl<'a> Replay<'a> {
 
     /// Makes an access; false if it binds and sees something else.
     fn step(&mut self, id: StrandId, look: &Look) -> bool {
+        let (event, position) = (look.event, look.position);
         let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
-        let current = self.objects.entry(look.object).or_default();
+        let current = self.objects.entry(event.object()).or_default();
         let strand = &mut self.strands[id];
-        let is_variable = self.reads.is_variable(look.object);
+        let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
             strand.path = Path::default();
         }
-        let path = if is_variable {
-            strand.path
-        } else {
-            Path::default()
-        };
-        let seen = current.seen_by(look.op);
-        let is_own = current.writer.is_some_and(|writer| writer.strand == id);
+        let seen = current.seen_by(event.op);
+        let is_own = current
+            .writer
+            .is_some_and(|writer| writer.event.strand == id);
         let is_known = !strand.has_strayed && current.unseen.is_none();
         let is_same = seen == look.seen && (is_own || is_known);
         // A setter that would follow its like, or of which nobody has shown that it would still
         // set.
         let is_repeated = is_variable && look.is_setter() && {
-            let like = |writer: Writer| (writer.op, writer.site) == (look.op, look.site);
+            let like = |Writer { event: by, .. }| (by.op, by.site) == (event.op, event.site);
             strand.has_strayed || !is_own && current.writer.is_some_and(like)
         };
-        let binds =
-            self.reads.binds(look, look.position < last) || look.position == last && is_repeated;
-        if look.position <= last && !is_same && binds {
-            let shown = look.shown(seen, path);
-            if current.unseen.is_some() || !self.reads.shown.contains(&shown) {
-                return false;
-            }
+        let binds = self.reads.binds(look, position < last) || position == last && is_repeated;
+        if position <= last && !is_same && binds {
+            let path = is_variable.then_some(strand.path).unwrap_or_default();
+            let is_shown = self.reads.shown.contains(&look.shown(seen, path));
             // An exchange expects what its own strand has seen.
-            if look.op == Op::CompareExchange && !strand.has_strayed {
+            let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
+            if current.unseen.is_some() || !is_shown || is_exchange {
                 return false;
             }
             strand.has_strayed = true;
         }
-        if is_variable && look.op != Op::Write {
+        if is_variable && event.op != Op::Write {
             strand.path = strand.path.then(look, seen);
         }
-        if look.op != Op::Read {
-            let writer = Writer {
-                strand: id,
-                position: look.position,
-                op: look.op,
-                site: look.site,
-            };
-            current.write(writer, strand.has_strayed);
+        if event.op != Op::Read {
+            current.write(Writer { event, position }, strand.has_strayed);
         }
         true
     }

@@ -132,7 +132,7 @@ impl Analysis for Blocks {
     fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
         self.kept.finish(now);
         let mut findings = Findings::new(now, self.bounds);
-        Cycles::new(&self.kept, &now.order, &mut findings).search();
+        Cycles::new(&self.kept, now, &mut findings).search();
         let mut outcome = Outcome::default();
         if findings.cut_short {
             outcome.notes.push(format!(
@@ -146,7 +146,7 @@ impl Analysis for Blocks {
                 self.bounds.schedules
             ));
         }
-        if self.kept.strands_that_pass_on() > self.bounds.conflicts {
+        if self.kept.strands_that_pass_on(now) > self.bounds.conflicts {
             outcome.notes.push(format!(
                 "blocks: cycles of more than {} conflicts were not looked for: may be incomplete",
                 self.bounds.conflicts

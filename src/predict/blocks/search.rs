@@ -3,6 +3,7 @@
 use super::Bounds;
 use super::summary::{Summaries, Summary};
 use crate::check::Access;
+use crate::dense::Dense;
 use crate::predict::locks::disjoint;
 use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
@@ -111,7 +112,7 @@ pub(super) struct Cycles<'a, 'b> {
     /// For each variable the accesses that can conflict, sorted.
     nodes: FxHashMap<ObjectId, Rc<[Candidate]>>,
     /// For each strand its summaries with such accesses, by the last time that they happened.
-    strand_summaries: Vec<Vec<usize>>,
+    strand_summaries: Dense<StrandId, Vec<usize>>,
     findings: &'a mut Findings<'b>,
     hops: Vec<Hop>,
     strands: Vec<StrandId>,
@@ -125,41 +126,38 @@ const BY_ORDER: usize = usize::MAX;
 impl<'a, 'b> Cycles<'a, 'b> {
     pub(super) fn new(
         kept: &'a Summaries,
-        order: &'a Order,
+        now: &'a Context,
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
         let mut nodes: FxHashMap<ObjectId, Vec<Candidate>> = FxHashMap::default();
-        let mut strand_summaries: Vec<Vec<usize>> = Vec::new();
+        let mut strand_summaries: Dense<StrandId, Vec<usize>> = Dense::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
-            let mut contended = false;
-            for (index, &(op, variable)) in summary.shape.accesses.iter().enumerate() {
-                if kept.is_contended(variable) {
-                    nodes.entry(variable).or_default().push(Candidate {
-                        node: (at, index),
-                        op,
-                        strand: summary.strand,
-                        period: summary.periods[index],
-                    });
-                    contended = true;
+            let accesses = summary.shape.accesses.iter().enumerate();
+            let contended =
+                accesses.filter(|(_, (_, variable))| now.usage(*variable).is_contended());
+            for (index, &(op, variable)) in contended {
+                nodes.entry(variable).or_default().push(Candidate {
+                    node: (at, index),
+                    op,
+                    strand: summary.strand,
+                    period: summary.periods[index],
+                });
+                let own = strand_summaries.entry(summary.strand);
+                if own.last() != Some(&at) {
+                    own.push(at);
                 }
             }
-            let strand = summary.strand.0 as usize;
-            if contended {
-                let count = strand_summaries.len().max(strand + 1);
-                strand_summaries.resize_with(count, Vec::new);
-                strand_summaries[strand].push(at);
-            }
         }
-        for own in &mut strand_summaries {
+        for own in strand_summaries.iter_mut() {
             own.sort_by_key(|&at| kept.summaries[at].last().begin);
         }
+        let nodes = nodes
+            .into_iter()
+            .map(|(variable, own)| (variable, own.into()));
         Cycles {
             kept,
-            order,
-            nodes: nodes
-                .into_iter()
-                .map(|(at, own)| (at, own.into()))
-                .collect(),
+            order: &now.order,
+            nodes: nodes.collect(),
             strand_summaries,
             findings,
             hops: Vec::new(),
@@ -276,15 +274,15 @@ impl<'a, 'b> Cycles<'a, 'b> {
         for out in 0..self.summary(at).shape.accesses.len() {
             self.leave((at, out), start, left);
         }
-        for strand in 0..self.strand_summaries.len() {
-            let own = self.summary(at).strand == StrandId(strand as u32);
-            if !own && self.strands.contains(&StrandId(strand as u32)) {
+        for strand in (0..self.strand_summaries.len() as u32).map(StrandId) {
+            let is_own = self.summary(at).strand == strand;
+            if !is_own && self.strands.contains(&strand) {
                 continue;
             }
             // A strand's summaries that come later are the last ones.
-            let earlier =
-                self.strand_summaries[strand].partition_point(|&next| !self.is_later(at, next));
-            for index in earlier..self.strand_summaries[strand].len() {
+            let own = &self.strand_summaries[strand];
+            let earlier = own.partition_point(|&next| !self.is_later(at, next));
+            for index in earlier..own.len() {
                 if !self.findings.compare() {
                     return;
                 }
@@ -292,15 +290,11 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 if next == at || next == start {
                     continue;
                 }
-                if !own {
-                    self.strands.push(StrandId(strand as u32));
-                }
+                self.strands.push(strand);
                 for out in 0..self.summary(next).shape.accesses.len() {
                     self.leave((next, out), start, left);
                 }
-                if !own {
-                    self.strands.pop();
-                }
+                self.strands.pop();
             }
         }
     }
@@ -337,20 +331,18 @@ impl<'a, 'b> Cycles<'a, 'b> {
             return;
         }
         let hops: Vec<(Step, Step)> = (0..self.hops.len()).map(|at| self.steps(at)).collect();
-        let mut owners: Vec<usize> = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
-        owners.sort_unstable();
-        owners.dedup();
+        let owners = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]);
+        let owners: FxHashSet<usize> = owners.collect();
         // Where order on all schedules leads from one transaction to another, it need not do so
         // before the latter's end.
-        let mut ends = Vec::new();
-        for pair in self
+        let by_order = self
             .hops
             .windows(2)
-            .filter(|pair| pair[0].1.0 != pair[1].0.0)
-        {
-            let summary = self.summary(pair[1].0.0);
-            ends.push((summary.strand, summary.last().end));
-        }
+            .filter(|pair| pair[0].1.0 != pair[1].0.0);
+        let by_order = by_order.map(|pair| self.summary(pair[1].0.0));
+        let mut ends: Vec<(StrandId, u64)> = by_order
+            .map(|summary| (summary.strand, summary.last().end))
+            .collect();
         if back == BY_ORDER {
             let summary = self.summary(start);
             ends.push((summary.strand, summary.first.end));

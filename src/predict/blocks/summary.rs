@@ -156,15 +156,6 @@ impl Summary {
     }
 }
 
-/// Who uses a variable, and how.
-#[derive(Debug)]
-struct Variable {
-    owner: StrandId,
-    /// A second strand has touched it.
-    has_escaped: bool,
-    is_changed: bool,
-}
-
 #[derive(Debug, Default)]
 struct Strand {
     held: Vec<Held>,
@@ -179,28 +170,21 @@ type Likeness = (StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>);
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     pub(super) summaries: Vec<Summary>,
-    variables: FxHashMap<ObjectId, Variable>,
     strands: Dense<StrandId, Strand>,
     shapes: FxHashSet<Arc<Shape>>,
     known: FxHashMap<Likeness, usize>,
 }
 
 impl Summaries {
-    /// Can accesses of the variable matter to another strand?
-    pub(super) fn is_contended(&self, variable: ObjectId) -> bool {
-        let variable = self.variables.get(&variable);
-        variable.is_some_and(|variable| variable.has_escaped && variable.is_changed)
-    }
-
     /// How many strands have a transaction that a cycle can enter at one variable and leave at
     /// another.
-    pub(super) fn strands_that_pass_on(&self) -> usize {
+    pub(super) fn strands_that_pass_on(&self, now: &Context) -> usize {
         let mut strands: FxHashSet<StrandId> = FxHashSet::default();
         for summary in &self.summaries {
             let accesses = summary.shape.accesses.iter();
             let mut variables = accesses
                 .map(|&(_, variable)| variable)
-                .filter(|&variable| self.is_contended(variable));
+                .filter(|&variable| now.usage(variable).is_contended());
             let first = variables.next();
             if variables.any(|other| Some(other) != first) {
                 strands.insert(summary.strand);
@@ -220,7 +204,6 @@ impl Summaries {
                 strand.open = Some(Open::new(Some(event.block()), position, event.site, first));
             }
             Op::End => self.close(event.strand, position, now),
-            Op::Retire => self.retire(event.object()),
             op if is_access(op) => self.access(event, position, now),
             _ if now.locks_changed => {
                 let strand = self.strands.entry(event.strand);
@@ -230,23 +213,7 @@ impl Summaries {
         }
     }
 
-    fn retire(&mut self, object: ObjectId) {
-        let variable = self.variables.get(&object);
-        if variable.is_some_and(|variable| !variable.has_escaped) {
-            // Nobody else can ever touch it.
-            self.variables.remove(&object);
-        }
-    }
-
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
-        let new = Variable {
-            owner: event.strand,
-            has_escaped: false,
-            is_changed: false,
-        };
-        let variable = self.variables.entry(event.object()).or_insert(new);
-        variable.has_escaped |= variable.owner != event.strand;
-        variable.is_changed |= event.op != Op::Read;
         let period = now.order.period(event.strand);
         let open = &mut self.strands.entry(event.strand).open;
         let is_unary = open.is_none();

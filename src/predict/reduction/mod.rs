@@ -35,14 +35,14 @@ mod movers;
 mod races;
 
 use super::{
-    Analysis, AnalysisKind, Context, Hold, LockState, Outcome, Prediction, Step, Tier, access,
-    is_access, one_of, word,
+    Analysis, AnalysisKind, Context, LockState, Outcome, Prediction, Step, Tier, access, is_access,
+    one_of, word,
 };
 use crate::check::Transaction;
 use crate::dense::Dense;
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{BlockId, Event, ObjectId, Op, StrandId};
 use movers::{LockUse, Mover, Phase};
-use races::{Races, Use};
+use races::Races;
 use rustc_hash::FxHashMap;
 use std::str::FromStr;
 
@@ -192,21 +192,21 @@ impl Reduction {
 
     fn lock_use(&mut self, event: Event, now: &Context) {
         let lock = event.object();
-        let other = |hold: &&Hold| hold.lock != lock;
+        let held = |state| {
+            now.locks
+                .held(state)
+                .iter()
+                .filter(|hold| hold.lock != lock)
+        };
         match event.op {
             Op::Acquire | Op::AcquireShared => {
-                let held = now.locks.held(now.before).iter();
-                let exclusive: Vec<ObjectId> = held
-                    .filter(other)
-                    .filter(|hold| !hold.shared)
-                    .map(|hold| hold.lock)
-                    .collect();
+                let exclusive = held(now.before).filter(|hold| !hold.shared);
+                let exclusive: Vec<ObjectId> = exclusive.map(|hold| hold.lock).collect();
                 self.locks.take(lock, event.strand, &exclusive);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade => {
-                let held = now.locks.held(now.locks.state(event.strand)).iter();
-                self.locks
-                    .give(lock, held.filter(other).map(|hold| hold.lock));
+                let held = held(now.locks.state(event.strand));
+                self.locks.give(lock, held.map(|hold| hold.lock));
             }
             _ => {}
         }
@@ -236,7 +236,7 @@ impl Analysis for Reduction {
                 }
             }
             Op::End => self.close(event.strand),
-            Op::Retire => self.races.retire(event.object()),
+            Op::Retire => self.races.retire(event.object(), now),
             op if is_access(op) => {
                 let sort = self.races.access(event, position, now);
                 if let Some(open) = self.open.entry(event.strand) {
@@ -260,15 +260,14 @@ impl Analysis for Reduction {
         }
         let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
         words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
-        let mut findings = Findings::default();
-        for ((_, tokens), kept) in words {
-            let form = self.reduce(&tokens, now);
-            if form.broken.is_some() {
-                findings.add(&kept, &form, now);
-            }
-        }
+        let found = words.iter().filter_map(|((_, tokens), kept)| {
+            let form = self.reduce(tokens, now);
+            form.broken
+                .map(|broken| kept.prediction(broken, &form.movers, now))
+        });
+        let predictions = found.collect();
         Outcome {
-            predictions: findings.found,
+            predictions,
             races: self.races.report(now),
             notes: Vec::from_iter(self.races.note()),
             ..Outcome::default()
@@ -293,11 +292,13 @@ impl Reduction {
 
     /// Which way an access of this sort moves; nothing where it does not even count.
     fn access(&mut self, object: ObjectId, sort: u32, now: &Context) -> Option<Mover> {
-        match self.races.usage(object) {
-            Use::Harmless => (self.rules == Rules::Rv2003).then_some(Mover::Both),
-            Use::Contended if self.races.racy(object, sort, now) => Some(Mover::None),
-            Use::Contended => Some(Mover::Both),
+        if now.usage(object).is_harmless() {
+            return (self.rules == Rules::Rv2003).then_some(Mover::Both);
         }
+        Some(match self.races.racy(object, sort, now) {
+            true => Mover::None,
+            false => Mover::Both,
+        })
     }
 
     fn reduce(&mut self, tokens: &[Token], now: &Context) -> Form {
@@ -312,23 +313,18 @@ impl Reduction {
                     left.extend(many.then_some((mover, at)));
                     mover
                 }
-                Token::Take(lock) if self.quiet(lock) => Mover::Both,
-                Token::Take(_) | Token::Wait => Mover::Right,
-                Token::Give(lock) => {
-                    let empty = left
-                        .last()
-                        .is_some_and(|&(_, last)| tokens[last] == Token::Take(lock));
-                    if empty && self.rules == Rules::Tse2006 {
-                        left.pop();
-                        continue;
-                    }
-                    if self.quiet(lock) {
-                        Mover::Both
-                    } else {
-                        Mover::Left
-                    }
+                Token::Give(lock)
+                    if self.rules == Rules::Tse2006 && {
+                        let last = left.last().map(|&(_, last)| tokens[last]);
+                        last == Some(Token::Take(lock))
+                    } =>
+                {
+                    left.pop();
+                    continue;
                 }
-                Token::Pass => Mover::Left,
+                Token::Take(lock) | Token::Give(lock) if self.quiet(lock) => Mover::Both,
+                Token::Take(_) | Token::Wait => Mover::Right,
+                Token::Give(_) | Token::Pass => Mover::Left,
             };
             left.push((mover, at));
         }
@@ -379,13 +375,9 @@ impl Open {
 
     /// The order of the accesses between two lock events does not matter.
     fn end_segment(&mut self) {
-        if self.segment_at.is_empty() {
-            self.segment = self.tokens.len();
-            return;
-        }
         let tokens = self.tokens.drain(self.segment..);
-        let mut pairs: Vec<(Token, Place)> =
-            tokens.zip(self.places.drain(self.segment..)).collect();
+        let places = self.places.drain(self.segment..);
+        let mut pairs: Vec<(Token, Place)> = tokens.zip(places).collect();
         pairs.sort_unstable_by_key(|(token, _)| *token);
         for (token, place) in pairs {
             self.tokens.push(token);
@@ -430,33 +422,13 @@ impl Open {
     }
 }
 
-/// What makes two hints the same: block, the two sites and operations, and the movers.
-type Key = (Option<BlockId>, [SiteId; 2], [Op; 2], String);
-
-/// The hints, each once.
-#[derive(Debug, Default)]
-struct Findings {
-    found: Vec<Prediction>,
-    known: FxHashMap<Key, usize>,
-}
-
-impl Findings {
-    fn add(&mut self, kept: &Kept, form: &Form, now: &Context) {
-        let Some((commit, broken)) = form.broken else {
-            return;
-        };
-        let (commit, broken) = (kept.places[commit], kept.places[broken]);
-        let transaction = &kept.transaction;
-        let (sites, ops) = ([commit.0.site, broken.0.site], [commit.0.op, broken.0.op]);
-        let key = (transaction.block, sites, ops, form.movers.clone());
-        if let Some(&at) = self.known.get(&key) {
-            self.found[at].count += kept.count;
-            return;
-        }
-        self.known.insert(key, self.found.len());
+impl Kept {
+    /// The hint, given the tokens with which the first part ended and which does not fit.
+    fn prediction(&self, broken: (usize, usize), movers: &str, now: &Context) -> Prediction {
+        let (commit, broken) = (self.places[broken.0], self.places[broken.1]);
         let step = |(event, position, state): Place| Step {
             access: access(event, position),
-            transaction: Some(transaction.clone()),
+            transaction: Some(self.transaction.clone()),
             held: now.locks.held(state).to_vec(),
         };
         let mut accesses = vec![step(commit)];
@@ -466,15 +438,15 @@ impl Findings {
             word(commit.0.op),
             word(broken.0.op),
         );
-        self.found.push(Prediction {
+        Prediction {
             analysis: AnalysisKind::Reduction,
             tier: Tier::Hint,
-            pattern: format!("not reducible: {}", shorten(&form.movers)),
+            pattern: format!("not reducible: {}", shorten(movers)),
             accesses,
             schedule: Vec::new(),
             notes: vec![note],
-            count: kept.count,
-        });
+            count: self.count,
+        }
     }
 }
 

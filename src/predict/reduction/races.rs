@@ -8,18 +8,8 @@
 
 use crate::check::Transaction;
 use crate::predict::{Context, LockState, Period, Race, Step, access, conflict};
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use crate::trace::{Event, ObjectId, Op};
 use rustc_hash::FxHashMap;
-
-/// What a variable has been used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    /// By one strand only, or read only, or updated by one kind only: every access commutes with
-    /// everything.
-    Harmless,
-    /// By several strands, and changed.
-    Contended,
-}
 
 /// One sort of access to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,13 +28,8 @@ struct Seen {
     transaction: Option<Transaction>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Variable {
-    owner: StrandId,
-    escaped: bool,
-    /// All accesses so far were this, or there were several.
-    only: Option<Op>,
-    changed: bool,
     /// Every sort of access, in the order in which they came.
     sorts: Vec<Seen>,
     numbers: FxHashMap<Sort, u32>,
@@ -77,15 +62,7 @@ impl Races {
             state: now.locks.state(event.strand),
             period: now.order.period(event.strand),
         };
-        let variable = self
-            .variables
-            .entry(event.object())
-            .or_insert_with(|| Variable::new(event));
-        variable.escaped |= variable.owner != event.strand;
-        if variable.only != Some(event.op) {
-            variable.only = None;
-        }
-        variable.changed |= event.op != Op::Read;
+        let variable = self.variables.entry(event.object()).or_default();
         match variable.numbers.get(&sort) {
             Some(&number) => number,
             None if variable.sorts.len() >= MOST => {
@@ -97,20 +74,10 @@ impl Races {
         }
     }
 
-    pub(super) fn retire(&mut self, object: ObjectId) {
-        if self
-            .variables
-            .get(&object)
-            .is_some_and(|variable| !variable.escaped)
-        {
+    /// Nobody can touch the object any more.
+    pub(super) fn retire(&mut self, object: ObjectId, now: &Context) {
+        if now.usage(object).is_harmless() {
             self.variables.remove(&object);
-        }
-    }
-
-    pub(super) fn usage(&self, object: ObjectId) -> Use {
-        match self.variables.get(&object) {
-            Some(variable) if variable.contended() => Use::Contended,
-            _ => Use::Harmless,
         }
     }
 
@@ -122,7 +89,9 @@ impl Races {
 
     /// Pairs that race, one for each variable on which there are some.
     pub(super) fn report(&self, now: &Context) -> Vec<Race> {
-        let mut objects: Vec<ObjectId> = self.variables.keys().copied().collect();
+        let objects = self.variables.keys().copied();
+        let mut objects: Vec<ObjectId> =
+            objects.filter(|&it| !now.usage(it).is_harmless()).collect();
         objects.sort_unstable();
         let mut races = Vec::new();
         for object in objects {
@@ -151,22 +120,6 @@ impl Races {
 const MOST: usize = 256;
 
 impl Variable {
-    fn new(event: Event) -> Variable {
-        Variable {
-            owner: event.strand,
-            escaped: false,
-            only: Some(event.op),
-            changed: false,
-            sorts: Vec::new(),
-            numbers: FxHashMap::default(),
-            racing: Vec::new(),
-        }
-    }
-
-    fn contended(&self) -> bool {
-        self.escaped && self.changed && !matches!(self.only, Some(Op::Update(_)))
-    }
-
     /// Is an access of this sort in a race? What has no sort of its own is judged with the whole
     /// variable.
     fn racy(&mut self, sort: usize, now: &Context) -> bool {
@@ -206,9 +159,6 @@ impl Variable {
 
     /// The first two sorts of access that nothing keeps apart.
     fn pair(&self, now: &Context) -> Option<(usize, usize)> {
-        if !self.contended() {
-            return None;
-        }
         (0..self.sorts.len()).find_map(|b| {
             (0..b)
                 .find(|&a| self.race(a, b, now))
