@@ -13,7 +13,6 @@ use super::{
 };
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
 
 /// How many edges are kept.
 const EDGES: usize = 1 << 16;
@@ -83,15 +82,18 @@ impl Deadlocks {
     }
 }
 
+/// What a reader would call the same edge.
+type Look = ((SiteId, SiteId), Option<ObjectId>);
+
 /// The search for circles.
 struct Circles<'a> {
     edges: &'a [Edge],
     /// Edges by the lock that is held.
-    holding: FxHashMap<ObjectId, Rc<[usize]>>,
+    holding: &'a FxHashMap<ObjectId, Vec<usize>>,
     now: &'a Context,
     path: Vec<usize>,
     found: Vec<Deadlock>,
-    known: FxHashMap<Vec<((SiteId, SiteId), Option<ObjectId>)>, usize>,
+    known: FxHashMap<Vec<Look>, usize>,
     budget: usize,
 }
 
@@ -113,10 +115,7 @@ impl Circles<'_> {
         if self.path.len() > 1 && wanted.excludes(self.edges[first].held) {
             self.report();
         }
-        let Some(next) = self.holding.get(&wanted.lock).cloned() else {
-            return;
-        };
-        for &at in next.iter() {
+        for &at in self.holding.get(&wanted.lock).into_iter().flatten() {
             let Some(budget) = self.budget.checked_sub(1) else {
                 return;
             };
@@ -178,12 +177,9 @@ impl Analysis for Deadlocks {
         for (at, edge) in self.edges.iter().enumerate() {
             holding.entry(edge.held.lock).or_default().push(at);
         }
-        let holding = holding
-            .into_iter()
-            .map(|(lock, edges)| (lock, edges.into()));
         let mut circles = Circles {
             edges: &self.edges,
-            holding: holding.collect(),
+            holding: &holding,
             now,
             path: Vec::new(),
             found: Vec::new(),

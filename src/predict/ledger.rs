@@ -49,8 +49,8 @@ impl Ledger {
             Op::Join => {
                 let joined = self.strand(event.other());
                 // From now on the number may be another's, and the names with it.
-                self.strand_infos
-                    .insert(joined, names.strand(event.other()));
+                let info = names.strand(event.other());
+                self.strand_infos.insert(joined, info);
                 joined.0
             }
             Op::Fork => self.new_strand(event.other()).0,

@@ -108,13 +108,10 @@ impl Locks {
             _ => return false,
         };
         let from = *self.current.entry(event.strand);
-        let lock = event.object();
-        let to = match self.transitions.get(&(from, op, lock)) {
-            Some(&to) => to,
-            None => match self.change(from, op, lock, position) {
-                Some(to) => to,
-                None => return self.again(event, op),
-            },
+        let key = (from, op, event.object());
+        let known = self.transitions.get(&key).copied();
+        let Some(to) = known.or_else(|| self.change(key, position)) else {
+            return self.again(event, op);
         };
         if op == Op::Release && !self.again.is_empty() && self.again(event, op) {
             return false;
@@ -146,13 +143,8 @@ impl Locks {
     /// The state after a change; nothing where the strand holds the lock that it acquires, or does
     /// not hold the one that it releases.
     #[cold]
-    fn change(
-        &mut self,
-        from: LockState,
-        op: Op,
-        lock: ObjectId,
-        position: u64,
-    ) -> Option<LockState> {
+    fn change(&mut self, key: (LockState, Op, ObjectId), position: u64) -> Option<LockState> {
+        let (from, op, lock) = key;
         let mut state = self.states[from.0 as usize].clone();
         let at = state.held.iter().position(|hold| hold.lock == lock);
         match op {
@@ -188,7 +180,7 @@ impl Locks {
             _ => state.held[at?].shared = true,
         }
         let to = self.intern(state);
-        self.transitions.insert((from, op, lock), to);
+        self.transitions.insert(key, to);
         Some(to)
     }
 
@@ -217,11 +209,6 @@ impl Locks {
     /// The lockset of a state, in the order of acquisition.
     pub fn held(&self, state: LockState) -> &[Hold] {
         &self.states[state.0 as usize].held
-    }
-
-    /// What was taken after each lock of [`held`](Locks::held), released or not.
-    pub fn histories(&self, state: LockState) -> &[Vec<Hold>] {
-        &self.states[state.0 as usize].histories
     }
 
     /// Were two locks taken one under the other, and the other way round elsewhere?
@@ -269,10 +256,8 @@ impl Locks {
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
         let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
         a.held.iter().zip(&a.histories).any(|(&p, after_p)| {
-            b.held
-                .iter()
-                .zip(&b.histories)
-                .any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
+            let mut other = b.held.iter().zip(&b.histories);
+            other.any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
         })
     }
 }
@@ -291,7 +276,6 @@ fn take(history: &mut Vec<Hold>, hold: Hold) {
 }
 
 fn took(history: &[Hold], hold: Hold) -> bool {
-    history
-        .binary_search_by_key(&hold.lock, |hold| hold.lock)
-        .is_ok_and(|at| history[at].excludes(hold))
+    let at = history.binary_search_by_key(&hold.lock, |hold| hold.lock);
+    at.is_ok_and(|at| history[at].excludes(hold))
 }

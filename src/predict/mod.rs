@@ -47,7 +47,6 @@ pub use skeleton::Skeleton;
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use std::str::FromStr;
 
 /// Which analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,42 +62,36 @@ pub enum AnalysisKind {
     Deadlock,
 }
 
-impl AnalysisKind {
-    /// All of them, in the order in which they are reported.
-    pub const ALL: [AnalysisKind; 4] = [
-        AnalysisKind::Minimal,
-        AnalysisKind::Blocks,
-        AnalysisKind::Reduction,
-        AnalysisKind::Deadlock,
-    ];
+/// The words for the variants of an enumeration on the command line.
+macro_rules! names {
+    ($kind:ident, $count:literal: $($variant:ident = $name:literal),*) => {
+        impl $kind {
+            /// All of them, in the order in which they are reported.
+            pub const ALL: [$kind; $count] = [$($kind::$variant),*];
 
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            AnalysisKind::Minimal => "minimal",
-            AnalysisKind::Blocks => "blocks",
-            AnalysisKind::Reduction => "reduction",
-            AnalysisKind::Deadlock => "deadlock",
+            /// The word for it on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($kind::$variant => $name),*
+                }
+            }
         }
-    }
-}
 
-impl FromStr for AnalysisKind {
-    type Err = String;
+        impl std::str::FromStr for $kind {
+            type Err = String;
 
-    fn from_str(name: &str) -> Result<AnalysisKind, String> {
-        one_of(&AnalysisKind::ALL, AnalysisKind::name, name)
-    }
+            fn from_str(name: &str) -> Result<$kind, String> {
+                let known = $kind::ALL.into_iter().find(|kind| kind.name() == name);
+                let names = [$($name),*].join(", ");
+                known.ok_or_else(|| format!("expected one of {names}, found `{name}`"))
+            }
+        }
+    };
 }
+use names;
 
-/// The one of this name; the error lists all names.
-fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Result<T, String> {
-    let mut each = known.iter().copied();
-    each.find(|&one| name(one) == wanted).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|&one| name(one)).collect();
-        format!("expected one of {}, found `{wanted}`", names.join(", "))
-    })
-}
+names!(AnalysisKind, 4: Minimal = "minimal", Blocks = "blocks",
+       Reduction = "reduction", Deadlock = "deadlock");
 
 /// How much a prediction claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,6 +142,12 @@ pub struct Run {
     pub strand: StrandId,
     /// Up to this position of the recorded trace.
     pub to: u64,
+}
+
+impl Run {
+    fn new(strand: StrandId, to: u64) -> Run {
+        Run { strand, to }
+    }
 }
 
 /// Two accesses that nothing keeps apart.
@@ -365,15 +364,7 @@ pub fn is_access(op: Op) -> bool {
 /// Takes, gives back or converts a lock.
 #[inline]
 fn changes_lock(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-    )
+    takes_lock(op) || matches!(op, Op::Release | Op::ReleaseShared | Op::Downgrade)
 }
 
 /// Waits until it has a lock.

@@ -50,42 +50,34 @@ impl Order {
     /// next.
     #[inline]
     pub fn step(&mut self, event: Event) -> bool {
+        let (strand, object) = (event.strand, event.object());
         match event.op {
             Op::Fork => {
-                let clock = self.pass_on(event.strand);
+                let clock = self.pass_on(strand);
                 self.learn(event.other(), &clock);
             }
             Op::Join => {
                 // The last event of the joined strand passes everything on.
                 let clock = self.pass_on(event.other());
-                return self.learn(event.strand, &clock);
+                return self.learn(strand, &clock);
             }
             Op::Send => {
-                let clock = self.pass_on(event.strand);
-                self.carried.insert(event.object(), clock);
-            }
-            Op::Recv => {
-                return match self.carried.remove(&event.object()) {
-                    Some(clock) => self.learn(event.strand, &clock),
-                    None => false,
-                };
+                let clock = self.pass_on(strand);
+                self.carried.insert(object, clock);
             }
             Op::Signal => {
-                let clock = self.pass_on(event.strand);
-                let carried = self.carried.entry(event.object()).or_default();
-                merge(carried, &clock);
+                let clock = self.pass_on(strand);
+                merge(self.carried.entry(object).or_default(), &clock);
             }
-            Op::Await => {
-                return match self.carried.get(&event.object()) {
-                    Some(clock) => {
-                        let clock = clock.clone();
-                        self.learn(event.strand, &clock)
-                    }
-                    None => false,
+            Op::Recv | Op::Await => {
+                let clock = match event.op {
+                    Op::Recv => self.carried.remove(&object),
+                    _ => self.carried.get(&object).cloned(),
                 };
+                return clock.is_some_and(|clock| self.learn(strand, &clock));
             }
             Op::Retire => {
-                self.carried.remove(&event.object());
+                self.carried.remove(&object);
                 return false;
             }
             _ => return false,

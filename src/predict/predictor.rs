@@ -18,9 +18,10 @@ use rustc_hash::FxHashMap;
 /// use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
 ///
 /// // One strand reads and writes in a transaction; then, in this run, another writes.
-/// let run = [(0, Op::Begin, 1), (0, Op::Read, 5), (0, Op::Write, 5), (0, Op::End, 1), (1, Op::Write, 5)];
+/// let transaction = [(0, Op::Begin, 1), (0, Op::Read, 5), (0, Op::Write, 5), (0, Op::End, 1)];
+/// let run = transaction.into_iter().chain([(1, Op::Write, 5)]);
 /// let mut predictor = Predictor::new(&[AnalysisKind::Minimal]);
-/// for ((strand, op, target), position) in run.into_iter().zip(1..) {
+/// for ((strand, op, target), position) in run.zip(1..) {
 ///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
 ///     predictor.step(event, position, &Tables::default());
 /// }
@@ -143,13 +144,15 @@ impl Predictor {
         outcome.predictions = told_once(outcome.predictions);
         if self.context.reads.is_incomplete() {
             outcome.notes.push(format!(
-                "more than {} accesses, or too many to look at for each schedule: what was not checked is a hint",
+                "more than {} accesses, or too many to look at for each schedule: \
+                 what was not checked is a hint",
                 Reads::ROOM
             ));
         }
         if self.hand_overs.is_late() {
             outcome.notes.push(format!(
-                "a guard went to another thread more than {} events after its last use: may be incomplete",
+                "a guard went to another thread more than {} events after its last use: \
+                 may be incomplete",
                 hand_over::WINDOW
             ));
         }

@@ -467,7 +467,11 @@ impl<'a> Replay<'a> {
         };
         let binds = self.reads.binds(look, position < last) || position == last && is_repeated;
         if position <= last && !is_same && binds {
-            let path = is_variable.then_some(strand.path).unwrap_or_default();
+            let path = if is_variable {
+                strand.path
+            } else {
+                Path::default()
+            };
             let is_shown = self.reads.shown.contains(&look.shown(seen, path));
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;

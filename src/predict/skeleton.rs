@@ -80,7 +80,7 @@ pub struct Skeleton {
     /// Each strand's signals of an object.
     signals: FxHashMap<ObjectId, Vec<(StrandId, Vec<u64>)>>,
     room: usize,
-    kept: usize,
+    all_room: usize,
     overflown: bool,
 }
 
@@ -103,7 +103,7 @@ impl Skeleton {
             carried: FxHashMap::default(),
             signals: FxHashMap::default(),
             room,
-            kept: 0,
+            all_room: room,
             overflown: false,
         }
     }
@@ -121,7 +121,6 @@ impl Skeleton {
             return;
         }
         self.room -= usize::from(is_kept);
-        self.kept += usize::from(is_kept);
         let own = self.strands.entry(event.strand);
         if orders(event.op) {
             own.ordering.push(own.records.len() as u32);
@@ -253,7 +252,7 @@ impl Skeleton {
 
     /// How many events are kept.
     pub(super) fn len(&self) -> usize {
-        self.kept
+        self.all_room - self.room
     }
 
     /// How many strands there are.

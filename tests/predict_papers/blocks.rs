@@ -109,7 +109,8 @@ fn cache_open_missed_reader_writer_and_cleaner_in_turn_are_predicted_with_the_me
 
 #[test]
 fn cache_open_chain_an_overlap_without_a_cycle_is_predicted() {
-    let text = "0: fork1 fork2 fork3; 1: [ +i Ri -i; 2: [ +i Wi -i >m ]; 1: +f Rf -f ]; 3: [ ] [ <m +f Wf -f ]";
+    let text = "0: fork1 fork2 fork3; 1: [ +i Ri -i; 2: [ +i Wi -i >m ]; 1: +f Rf -f ]; \
+                3: [ ] [ <m +f Wf -f ]";
     let found = blocks(text).predictions;
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].pattern, "a cycle of 3 transactions");

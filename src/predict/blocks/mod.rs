@@ -8,9 +8,9 @@
 //! Whoever compares blocks compares all schedules at once, and equal blocks are stored once, so
 //! that memory follows what the program does differently and not how often.
 //!
-//! **One variable** (theorem 3). A transaction's neighbouring accesses of a variable, with an access
-//! of another strand between them that conflicts with both: [`Minimal`](super::Minimal) finds
-//! these, so that they are not looked for here.
+//! **One variable** (theorem 3). Two neighbouring accesses of a transaction, with an access of
+//! another strand between them that conflicts with both: [`Minimal`](super::Minimal) finds these,
+//! so that they are not looked for here.
 //!
 //! **Two transactions** (theorem 4) **and any number** (theorem 5). Call accesses of one
 //! transaction and variable a class if they conflict with the same: plain reads, writes, updates of
@@ -84,7 +84,7 @@ impl Default for Bounds {
 /// use aerodrome::predict::{Analysis, Context, Tier, blocks::Blocks};
 /// use aerodrome::trace::{Event, Op, SiteId, StrandId};
 ///
-/// // A transaction reads two variables; then, in this run, another strand's transaction writes both.
+/// // A transaction reads two variables; then, in this run, another strand's writes both.
 /// let run = [(0, Op::Begin, 0), (0, Op::Read, 1), (0, Op::Read, 2), (0, Op::End, 0),
 ///            (1, Op::Begin, 1), (1, Op::Write, 1), (1, Op::Write, 2), (1, Op::End, 1)];
 /// let mut blocks = Box::new(Blocks::new());

@@ -329,19 +329,12 @@ impl Strand {
                 self.held[at].exclusive_since = now;
             }
             (Op::Downgrade, Some(at)) => {
-                let Held {
-                    hold,
-                    exclusive_since: from,
-                    ..
-                } = self.held[at];
+                let held = &mut self.held[at];
                 if let Some(open) = &mut self.open {
-                    open.sections.push(Section {
-                        hold,
-                        from,
-                        to: now,
-                    });
+                    let (hold, from, to) = (held.hold, held.exclusive_since, now);
+                    open.sections.push(Section { hold, from, to });
                 }
-                self.held[at].hold.shared = true;
+                held.hold.shared = true;
             }
             _ => {}
         }

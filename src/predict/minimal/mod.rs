@@ -26,8 +26,11 @@
 mod visits;
 mod witnesses;
 
+use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
-use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt};
+use super::{
+    Analysis, AnalysisKind, Context, Hold, Outcome, Prediction, Step, Tier, doubt, is_access,
+};
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
@@ -272,7 +275,6 @@ impl Minimal {
                     self.cut_short = true;
                     break;
                 }
-                debug_assert!(class.conflicts(gap.first.op) && class.conflicts(gap.second.op));
                 let points = [gap.first, between.point, gap.second];
                 let sites = points.map(|point| point.site);
                 let look = Look {
@@ -352,42 +354,32 @@ fn extend(
 /// Is there a lock that all of one list and all of the other hold, so that no pair need be looked
 /// at?
 fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
-    let always = |places: &mut dyn Iterator<Item = Place>| {
-        let mut places = places.map(Place::state);
-        let mut common = places
-            .next()
-            .map_or(Vec::new(), |state| now.locks.held(state).to_vec());
-        for state in places {
-            if common.is_empty() {
-                break;
-            }
-            let held = now.locks.held(state);
-            common.retain_mut(
-                |hold| match held.iter().find(|other| other.lock == hold.lock) {
-                    Some(other) => {
-                        hold.shared |= other.shared;
-                        true
-                    }
-                    None => false,
-                },
-            );
+    let mine = always_held(gaps, now);
+    !mine.is_empty() && !disjoint(&mine, &always_held(betweens, now))
+}
+
+/// The locks that are held at all places of a list; shared where they are so at one.
+fn always_held<W>(list: &List<W>, now: &Context) -> Vec<Hold> {
+    let mut states = list.witnesses.iter().map(|(place, _)| place.state());
+    let first = states.next().unwrap_or_default();
+    let mut common = now.locks.held(first).to_vec();
+    for held in states.map(|state| now.locks.held(state)) {
+        common.retain_mut(|hold| {
+            let other = held.iter().find(|other| other.lock == hold.lock);
+            hold.shared |= other.is_some_and(|other| other.shared);
+            other.is_some()
+        });
+        if common.is_empty() {
+            break;
         }
-        common
-    };
-    let mine = always(&mut gaps.witnesses.iter().map(|&(place, _)| place));
-    if mine.is_empty() {
-        return false;
     }
-    let theirs = always(&mut betweens.witnesses.iter().map(|&(place, _)| place));
-    mine.iter().any(|&p| theirs.iter().any(|&q| p.excludes(q)))
+    common
 }
 
 impl Analysis for Minimal {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         match event.op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {
-                self.access(event, position, now)
-            }
+            op if is_access(op) => self.access(event, position, now),
             Op::Begin => self.visits(event.strand, now).begin(),
             Op::End => self.visits(event.strand, now).open = false,
             Op::Retire => self.close(event.object(), now),
@@ -420,8 +412,8 @@ impl Analysis for Minimal {
         let predictions: Vec<Prediction> = looks.collect();
         let mut notes = self.notes(&tally, realiser.is_exhausted());
         notes.extend(doubt(&predictions, now));
-        notes.extend(now.locks.not_nested().map(|position| {
-            format!("not nested: may be incomplete (a lock is released out of order at event {position})")
+        notes.extend(now.locks.not_nested().map(|at| {
+            format!("not nested: may be incomplete (a lock is released out of order at event {at})")
         }));
         Outcome {
             predictions,
@@ -490,39 +482,28 @@ impl Minimal {
     fn notes(&self, tally: &Tally, is_exhausted: bool) -> Vec<String> {
         let (given_up, unchecked, untried) = (tally.given_up, tally.unchecked, tally.untried);
         let mut notes = Vec::new();
-        let mut note = |applies: bool, note: String| notes.extend(applies.then_some(note));
-        note(
+        let mut cut = |is_cut: bool, what: String| {
+            notes.extend(is_cut.then(|| format!("minimal: {what}: may be incomplete")));
+        };
+        cut(
             self.cut_short,
-            format!(
-                "minimal: more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare: may be incomplete"
-            ),
+            format!("more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare"),
         );
-        note(
-            untried > 0,
-            format!(
-                "minimal: of {untried} patterns only the first {TRIES} candidates were tried: may be incomplete"
-            ),
-        );
-        note(
-            is_exhausted,
-            "minimal: the search for schedules was cut short: may be incomplete".to_owned(),
-        );
-        note(
-            given_up > 0,
-            format!("{given_up} candidates left out: the search for their schedule was cut short"),
-        );
-        note(
-            unchecked > 0,
-            format!(
-                "{unchecked} schedules not checked: the trace has more lock events than the window"
-            ),
-        );
-        note(
+        let tried = format!("of {untried} patterns only the first {TRIES} candidates were tried");
+        cut(untried > 0, tried);
+        let full = format!("more than {WITNESSES} lock states at the accesses of an object");
+        cut(
             self.full,
-            format!(
-                "minimal: more than {WITNESSES} lock states at the accesses of an object, or {STRETCH} between two of them: may be incomplete"
-            ),
+            format!("{full}, or {STRETCH} between two of them"),
         );
+        cut(
+            is_exhausted,
+            "the search for schedules was cut short".to_owned(),
+        );
+        let left_out = "candidates left out: the search for their schedule was cut short";
+        notes.extend((given_up > 0).then(|| format!("{given_up} {left_out}")));
+        let not_checked = "schedules not checked: the trace has more lock events than the window";
+        notes.extend((unchecked > 0).then(|| format!("{unchecked} {not_checked}")));
         notes
     }
 }

@@ -3,7 +3,7 @@
 use super::WITNESSES;
 use super::visits::Place;
 use crate::check::Transaction;
-use crate::predict::{LockState, conflict};
+use crate::predict::LockState;
 use crate::trace::{Op, SiteId, Update};
 use rustc_hash::FxHashSet;
 
@@ -22,15 +22,6 @@ impl Class {
             Op::Update(kind) => Class::Update(kind),
             _ => Class::Change,
         }
-    }
-
-    pub(super) fn conflicts(self, op: Op) -> bool {
-        let own = match self {
-            Class::Read => Op::Read,
-            Class::Change => Op::Write,
-            Class::Update(kind) => Op::Update(kind),
-        };
-        conflict(own, op)
     }
 }
 

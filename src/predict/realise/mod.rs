@@ -117,7 +117,8 @@ impl<'a> Realiser<'a> {
         }
         prediction.notes.push(match belief {
             Belief::Doubtful(at) => format!(
-                "event {at} would see another value than on this run, and its thread may do something else"
+                "event {at} would see another value than on this run, \
+                 and its thread may do something else"
             ),
             _ => "not checked: whether its reads would see the same values".to_owned(),
         });

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::window::{Lane, Slot};
-use crate::predict::takes_lock;
+use crate::predict::{changes_lock, takes_lock};
 use crate::trace::{ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -129,40 +129,26 @@ impl<'a> State<'a> {
         let slot = self.slot(lane);
         self.next[lane] += 1;
         self.trail.push(lane);
-        self.apply(lane, slot.event.op, slot.event.object());
-        if let Some(lock) = slot.carries {
-            self.hand_over(lane, slot.event.op, lock);
-        }
+        self.apply(lane, slot, slot.event.op);
     }
 
-    /// A lock that a step hands over is nobody's until it is received.
-    fn hand_over(&mut self, lane: usize, op: Op, lock: ObjectId) {
-        let (from, to) = match op {
-            Op::Send => (lane, ON_ITS_WAY),
-            _ => (ON_ITS_WAY, lane),
+    /// Does an operation to the lock of a step. A lock that is handed over is nobody's until it is
+    /// received.
+    fn apply(&mut self, lane: usize, slot: &Slot, op: Op) {
+        let lock = match (op, slot.carries) {
+            (Op::Send | Op::Recv, Some(lock)) => lock,
+            _ if changes_lock(op) => slot.event.object(),
+            _ => return,
         };
         let holders = self.locks.entry(lock).or_default();
-        if let Some(holder) = holders.iter_mut().rfind(|(holder, _)| *holder == from) {
-            holder.0 = to;
-        }
-    }
-
-    fn apply(&mut self, lane: usize, op: Op, lock: ObjectId) {
-        match op {
-            Op::Acquire => self.locks.entry(lock).or_default().push((lane, false)),
-            Op::AcquireShared => self.locks.entry(lock).or_default().push((lane, true)),
-            Op::Release | Op::ReleaseShared => {
-                let holders = self.locks.entry(lock).or_default();
-                if let Some(at) = holders.iter().rposition(|&(holder, _)| holder == lane) {
-                    holders.remove(at);
-                }
-            }
-            Op::Upgrade | Op::Downgrade => {
-                let holders = self.locks.entry(lock).or_default();
-                if let Some(holder) = holders.iter_mut().rfind(|(holder, _)| *holder == lane) {
-                    holder.1 = op == Op::Downgrade;
-                }
-            }
+        let owner = if op == Op::Recv { ON_ITS_WAY } else { lane };
+        let own = holders.iter().rposition(|&(holder, _)| holder == owner);
+        match (op, own) {
+            (Op::Acquire | Op::AcquireShared, _) => holders.push((lane, op == Op::AcquireShared)),
+            (Op::Release | Op::ReleaseShared, Some(at)) => drop(holders.remove(at)),
+            (Op::Upgrade | Op::Downgrade, Some(at)) => holders[at].1 = op == Op::Downgrade,
+            (Op::Send, Some(at)) => holders[at].0 = ON_ITS_WAY,
+            (Op::Recv, Some(at)) => holders[at].0 = lane,
             _ => {}
         }
     }
@@ -183,10 +169,7 @@ impl<'a> State<'a> {
                 Op::Recv => Op::Send,
                 _ => continue,
             };
-            if let Some(lock) = slot.carries {
-                self.hand_over(lane, back, lock);
-            }
-            self.apply(lane, back, slot.event.object());
+            self.apply(lane, slot, back);
         }
     }
 }

@@ -335,12 +335,7 @@ fn base(needs: &Needs<'_>, points: &[Point], stop: &[u64]) -> Vec<u64> {
     let mut base = stop.to_vec();
     for point in points {
         let own = &mut base[point.event.strand.0 as usize];
-        let before = if point.begin < point.position {
-            point.begin
-        } else {
-            point.position - 1
-        };
-        *own = (*own).min(before);
+        *own = (*own).min(point.begin.min(point.position - 1));
     }
     for (strand, base) in (0..).map(StrandId).zip(&mut base) {
         *base = skeleton.last_free(strand, *base);
@@ -348,40 +343,13 @@ fn base(needs: &Needs<'_>, points: &[Point], stop: &[u64]) -> Vec<u64> {
     // The base must be closed: what a strand's base waits for is in the base.
     loop {
         let mut changed = false;
-        for at in 0..base.len() {
-            let strand = StrandId(at as u32);
-            if let Some((parent, fork)) = skeleton.forked(strand)
-                && base[at] > 0
-                && base[parent.0 as usize] < fork
-            {
+        for (strand, at) in (0..).map(StrandId).zip(0..base.len()) {
+            let forked = skeleton.forked(strand).filter(|_| base[at] > 0);
+            if forked.is_some_and(|(parent, fork)| base[parent.0 as usize] < fork) {
                 base[at] = 0;
                 changed = true;
             }
-            let mut open = None;
-            skeleton.waits(strand, (0, base[at]), |event, other, position| {
-                let reached = base[other.0 as usize];
-                let misses = |point: &Point| {
-                    let at = point.position;
-                    point.event.strand == other && reached < at && at <= position
-                };
-                if open.is_none()
-                    && (skeleton.has_steps(other, reached, position) || points.iter().any(misses))
-                {
-                    open = Some(event);
-                }
-            });
-            // No lock is on its way at the end of the base.
-            skeleton.hand_overs(strand, (0, base[at]), |event, other, arrival| {
-                if base[other.0 as usize] < arrival && open.is_none_or(|open| event < open) {
-                    open = Some(event);
-                }
-            });
-            needs.sources(strand, (0, base[at]), |event, other, position| {
-                if base[other.0 as usize] < position && open.is_none_or(|open| event < open) {
-                    open = Some(event);
-                }
-            });
-            if let Some(event) = open {
+            if let Some(event) = first_open(needs, points, &base, strand) {
                 base[at] = skeleton.last_free(strand, event - 1);
                 changed = true;
             }
@@ -392,24 +360,40 @@ fn base(needs: &Needs<'_>, points: &[Point], stop: &[u64]) -> Vec<u64> {
     }
 }
 
+/// The first event of a strand's base that waits for something that is not in the base, or hands a
+/// lock over that does not arrive there.
+fn first_open(needs: &Needs<'_>, points: &[Point], base: &[u64], strand: StrandId) -> Option<u64> {
+    let own = (0, base[strand.0 as usize]);
+    let mut open = Vec::new();
+    needs.skeleton.waits(strand, own, |event, other, position| {
+        let reached = base[other.0 as usize];
+        let is_missed = |point: &Point| {
+            let at = point.position;
+            point.event.strand == other && reached < at && at <= position
+        };
+        let has_steps = needs.skeleton.has_steps(other, reached, position);
+        open.extend((has_steps || points.iter().any(is_missed)).then_some(event));
+    });
+    let mut reach = |event, other: StrandId, position| {
+        open.extend((base[other.0 as usize] < position).then_some(event));
+    };
+    needs.skeleton.hand_overs(strand, own, &mut reach);
+    needs.sources(strand, own, &mut reach);
+    open.into_iter().min()
+}
+
 /// Adds a step to a schedule.
 fn extend(runs: &mut Vec<Run>, event: Event, to: u64) {
     if event.op == Op::Join {
         // The other strand has come to its end, wherever its last event was.
         match runs.iter_mut().rfind(|run| run.strand == event.other()) {
             Some(run) => run.to = run.to.max(to - 1),
-            None => runs.push(Run {
-                strand: event.other(),
-                to: to - 1,
-            }),
+            None => runs.push(Run::new(event.other(), to - 1)),
         }
     }
     match runs.last_mut() {
         Some(run) if run.strand == event.strand => run.to = to,
-        _ => runs.push(Run {
-            strand: event.strand,
-            to,
-        }),
+        _ => runs.push(Run::new(event.strand, to)),
     }
 }
 

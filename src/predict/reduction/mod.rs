@@ -36,7 +36,7 @@ mod races;
 
 use super::{
     Analysis, AnalysisKind, Context, LockState, Outcome, Prediction, Step, Tier, access, is_access,
-    one_of, word,
+    names, word,
 };
 use crate::check::Transaction;
 use crate::dense::Dense;
@@ -44,7 +44,6 @@ use crate::trace::{BlockId, Event, ObjectId, Op, StrandId};
 use movers::{LockUse, Mover, Phase};
 use races::Races;
 use rustc_hash::FxHashMap;
-use std::str::FromStr;
 
 /// Whose rules say which events move both ways, and what is left out.
 ///
@@ -67,26 +66,7 @@ pub enum Rules {
     Tse2006,
 }
 
-impl Rules {
-    /// Both of them.
-    pub const ALL: [Rules; 2] = [Rules::Rv2003, Rules::Tse2006];
-
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rules::Rv2003 => "rv2003",
-            Rules::Tse2006 => "tse2006",
-        }
-    }
-}
-
-impl FromStr for Rules {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Rules, String> {
-        one_of(&Rules::ALL, Rules::name, name)
-    }
-}
+names!(Rules, 2: Rv2003 = "rv2003", Tse2006 = "tse2006");
 
 /// The reduction-based analysis; see [the module](self).
 ///
@@ -262,12 +242,10 @@ impl Analysis for Reduction {
         words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
         let found = words.iter().filter_map(|((_, tokens), kept)| {
             let form = self.reduce(tokens, now);
-            form.broken
-                .map(|broken| kept.prediction(broken, &form.movers, now))
+            Some(kept.prediction(form.broken?, &form.movers, now))
         });
-        let predictions = found.collect();
         Outcome {
-            predictions,
+            predictions: found.collect(),
             races: self.races.report(now),
             notes: Vec::from_iter(self.races.note()),
             ..Outcome::default()
@@ -302,6 +280,11 @@ impl Reduction {
     }
 
     fn reduce(&mut self, tokens: &[Token], now: &Context) -> Form {
+        let rules = self.rules;
+        let is_just_taken = |left: &[(Mover, usize)], lock| {
+            let last = left.last().map(|&(_, last)| tokens[last]);
+            last == Some(Token::Take(lock))
+        };
         // What is left, and the index of its token.
         let mut left: Vec<(Mover, usize)> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
@@ -313,12 +296,7 @@ impl Reduction {
                     left.extend(many.then_some((mover, at)));
                     mover
                 }
-                Token::Give(lock)
-                    if self.rules == Rules::Tse2006 && {
-                        let last = left.last().map(|&(_, last)| tokens[last]);
-                        last == Some(Token::Take(lock))
-                    } =>
-                {
+                Token::Give(lock) if rules == Rules::Tse2006 && is_just_taken(&left, lock) => {
                     left.pop();
                     continue;
                 }
@@ -434,7 +412,8 @@ impl Kept {
         let mut accesses = vec![step(commit)];
         accesses.extend((commit.1 != broken.1).then(|| step(broken)));
         let note = format!(
-            "after its {} others may come between, before its {}; which others, if any, this analysis does not say",
+            "after its {} others may come between, before its {}; \
+             which others, if any, this analysis does not say",
             word(commit.0.op),
             word(broken.0.op),
         );

@@ -6,7 +6,7 @@
 //! only. Each sort of access is judged by itself: a read that no other strand's write meets is free
 //! of races though the same strand's write may not be.
 
-use crate::check::Transaction;
+use crate::check::{Access, Transaction};
 use crate::predict::{Context, LockState, Period, Race, Step, access, conflict};
 use crate::trace::{Event, ObjectId, Op};
 use rustc_hash::FxHashMap;
@@ -23,8 +23,7 @@ struct Sort {
 #[derive(Debug)]
 struct Seen {
     sort: Sort,
-    event: Event,
-    position: u64,
+    access: Access,
     transaction: Option<Transaction>,
 }
 
@@ -48,10 +47,8 @@ pub(super) struct Races {
 impl Races {
     /// What to know about the races, if they may not be all.
     pub(super) fn note(&self) -> Option<String> {
-        let note = format!(
-            "reduction: more than {MOST} lock states at the accesses of an object: may be incomplete"
-        );
-        self.cut_short.then_some(note)
+        let note = format!("reduction: more than {MOST} lock states at the accesses of an object");
+        self.cut_short.then(|| note + ": may be incomplete")
     }
 
     /// Takes an access, and says which sort of access it is: what tells the variable's accesses
@@ -70,7 +67,16 @@ impl Races {
                 self.cut_short = true;
                 MOST as u32
             }
-            None => variable.add(sort, (event, position), now),
+            None => {
+                let number = variable.sorts.len() as u32;
+                variable.numbers.insert(sort, number);
+                variable.sorts.push(Seen {
+                    sort,
+                    access: access(event, position),
+                    transaction: now.transaction(event.strand).cloned(),
+                });
+                number
+            }
         }
     }
 
@@ -93,26 +99,23 @@ impl Races {
         let mut objects: Vec<ObjectId> =
             objects.filter(|&it| !now.usage(it).is_harmless()).collect();
         objects.sort_unstable();
-        let mut races = Vec::new();
-        for object in objects {
+        let races = objects.into_iter().filter_map(|object| {
             let variable = &self.variables[&object];
-            if let Some((a, b)) = variable.pair(now) {
-                let step = |number: usize| {
-                    let seen = &variable.sorts[number];
-                    Step {
-                        access: access(seen.event, seen.position),
-                        transaction: seen.transaction.clone(),
-                        held: now.locks.held(seen.sort.state).to_vec(),
-                    }
-                };
-                races.push(Race {
-                    first: step(a),
-                    second: step(b),
-                    count: 1,
-                });
-            }
-        }
-        races
+            let step = |number: usize| {
+                let seen = &variable.sorts[number];
+                Step {
+                    access: seen.access,
+                    transaction: seen.transaction.clone(),
+                    held: now.locks.held(seen.sort.state).to_vec(),
+                }
+            };
+            variable.pair(now).map(|(first, second)| Race {
+                first: step(first),
+                second: step(second),
+                count: 1,
+            })
+        });
+        races.collect()
     }
 }
 
@@ -135,20 +138,6 @@ impl Variable {
         racy
     }
 
-    /// A new sort of access. Says its number.
-    fn add(&mut self, sort: Sort, (event, position): (Event, u64), now: &Context) -> u32 {
-        let number = self.sorts.len() as u32;
-        let transaction = now.transaction(event.strand).cloned();
-        self.sorts.push(Seen {
-            sort,
-            event,
-            position,
-            transaction,
-        });
-        self.numbers.insert(sort, number);
-        number
-    }
-
     /// Does nothing keep accesses of these sorts apart?
     fn race(&self, a: usize, b: usize, now: &Context) -> bool {
         let (a, b) = (&self.sorts[a].sort, &self.sorts[b].sort);
@@ -159,10 +148,7 @@ impl Variable {
 
     /// The first two sorts of access that nothing keeps apart.
     fn pair(&self, now: &Context) -> Option<(usize, usize)> {
-        (0..self.sorts.len()).find_map(|b| {
-            (0..b)
-                .find(|&a| self.race(a, b, now))
-                .map(|first| (first, b))
-        })
+        let mut pairs = (0..self.sorts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        pairs.find(|&(a, b)| self.race(a, b, now))
     }
 }
