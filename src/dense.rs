@@ -73,6 +73,11 @@ impl<I: Id, T> Dense<I, T> {
         self.entries.len() as u32 - 1
     }
 
+    /// How far the table has grown.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entries, from number 0 on.
     #[inline]
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {

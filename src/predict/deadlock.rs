@@ -8,10 +8,11 @@
 //! edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a
 //! depth-first search that starts each circle at its smallest edge, so that it is found once.
 
-use super::hash::{Map, Set};
-use super::{Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access};
+use super::{
+    Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access, takes_lock,
+};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
-use std::rc::Rc;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many edges are kept.
 const EDGES: usize = 1 << 16;
@@ -35,9 +36,9 @@ struct Edge {
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     edges: Vec<Edge>,
-    known: Set<(StrandId, ObjectId, ObjectId, LockState, Period, bool)>,
+    known: FxHashSet<(StrandId, ObjectId, Hold, LockState, Period)>,
     /// Where each strand took what it holds.
-    taken: Map<(StrandId, ObjectId), Access>,
+    taken: FxHashMap<(StrandId, ObjectId), Access>,
     full: bool,
 }
 
@@ -54,55 +55,45 @@ impl Deadlocks {
             shared: event.op == Op::AcquireShared,
         };
         let acquire = access(event, position);
-        if now.before != LockState::FREE {
-            let period = now.order.period(strand);
-            for &held in now.locks.held(now.before) {
-                // An upgrade waits for the other readers of the same lock.
-                let key = (
-                    strand,
-                    held.lock,
-                    wanted.lock,
-                    now.before,
-                    period,
-                    wanted.shared,
-                );
-                if self.known.contains(&key) {
-                    continue;
-                }
-                if self.edges.len() >= EDGES {
-                    self.full = true;
-                    break;
-                }
-                self.known.insert(key);
-                let taken = self
-                    .taken
-                    .get(&(strand, held.lock))
-                    .copied()
-                    .unwrap_or(acquire);
-                self.edges.push(Edge {
-                    strand,
-                    held,
-                    wanted,
-                    state: now.before,
-                    period,
-                    taken,
-                    acquire,
-                });
+        let period = now.order.period(strand);
+        // An upgrade waits for the other readers of the same lock.
+        for &held in now.locks.held(now.before) {
+            let key = (strand, held.lock, wanted, now.before, period);
+            if self.known.contains(&key) {
+                continue;
             }
+            if self.edges.len() >= EDGES {
+                self.full = true;
+                break;
+            }
+            self.known.insert(key);
+            let taken = self.taken.get(&(strand, held.lock));
+            self.edges.push(Edge {
+                strand,
+                held,
+                wanted,
+                state: now.before,
+                period,
+                taken: taken.copied().unwrap_or(acquire),
+                acquire,
+            });
         }
         self.taken.insert((strand, wanted.lock), acquire);
     }
 }
 
+/// What a reader would call the same edge.
+type Look = ((SiteId, SiteId), Option<ObjectId>);
+
 /// The search for circles.
 struct Circles<'a> {
     edges: &'a [Edge],
     /// Edges by the lock that is held.
-    holding: Map<ObjectId, Rc<[usize]>>,
+    holding: &'a FxHashMap<ObjectId, Vec<usize>>,
     now: &'a Context,
     path: Vec<usize>,
     found: Vec<Deadlock>,
-    known: Map<Vec<(SiteId, SiteId, ObjectId)>, usize>,
+    known: FxHashMap<Vec<Look>, usize>,
     budget: usize,
 }
 
@@ -124,10 +115,7 @@ impl Circles<'_> {
         if self.path.len() > 1 && wanted.excludes(self.edges[first].held) {
             self.report();
         }
-        let Some(next) = self.holding.get(&wanted.lock).cloned() else {
-            return;
-        };
-        for &at in next.iter() {
+        for &at in self.holding.get(&wanted.lock).into_iter().flatten() {
             let Some(budget) = self.budget.checked_sub(1) else {
                 return;
             };
@@ -143,39 +131,24 @@ impl Circles<'_> {
     fn report(&mut self) {
         // The same sites in the same circle are the same to a reader; where a site is missing, the
         // locks tell them apart.
-        let mut look: Vec<(SiteId, SiteId, ObjectId)> = Vec::new();
-        for &at in &self.path {
-            let Edge {
-                taken,
-                acquire,
-                wanted,
-                ..
-            } = &self.edges[at];
-            let unnamed = taken.site == SiteId::NONE || acquire.site == SiteId::NONE;
-            look.push((
-                taken.site,
-                acquire.site,
-                if unnamed {
-                    wanted.lock
-                } else {
-                    ObjectId(u32::MAX)
-                },
-            ));
-        }
+        let path = self.path.iter().map(|&at| &self.edges[at]);
+        let look = path.clone().map(|edge| {
+            let sites = (edge.taken.site, edge.acquire.site);
+            let is_nowhere = sites.0 == SiteId::NONE || sites.1 == SiteId::NONE;
+            (sites, is_nowhere.then_some(edge.wanted.lock))
+        });
+        let mut look: Vec<_> = look.collect();
         let start = (0..look.len()).min_by_key(|&at| look[at]).unwrap_or(0);
         look.rotate_left(start);
-        if let Some(&at) = self.known.get(&look) {
-            self.found[at].count += 1;
+        let at = *self.known.entry(look).or_insert(self.found.len());
+        if let Some(known) = self.found.get_mut(at) {
+            known.count += 1;
             return;
         }
-        self.known.insert(look, self.found.len());
-        let waits = self.path.iter().map(|&at| {
-            let edge = &self.edges[at];
-            Wait {
-                held: edge.taken,
-                wanted: edge.acquire,
-                locks: self.now.locks.held(edge.state).to_vec(),
-            }
+        let waits = path.map(|edge| Wait {
+            held: edge.taken,
+            wanted: edge.acquire,
+            locks: self.now.locks.held(edge.state).to_vec(),
         });
         self.found.push(Deadlock {
             waits: waits.collect(),
@@ -186,50 +159,50 @@ impl Circles<'_> {
 
 impl Analysis for Deadlocks {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
-        match event.op {
-            Op::Acquire | Op::AcquireShared | Op::Upgrade => self.acquire(event, position, now),
-            Op::Release | Op::ReleaseShared => {
-                self.taken.remove(&(event.strand, event.object()));
+        let lock_event = now.skeleton.lock_event(event);
+        let key = (event.strand, lock_event.object());
+        match lock_event.op {
+            // Who is given a lock by another strand does not wait for it.
+            Op::Acquire | Op::AcquireShared if event.op == Op::Recv => {
+                self.taken.insert(key, access(lock_event, position));
             }
+            op if takes_lock(op) => self.acquire(event, position, now),
+            Op::Release | Op::ReleaseShared => drop(self.taken.remove(&key)),
             _ => {}
         }
     }
 
     fn finish(self: Box<Self>, now: &mut Context) -> Outcome {
-        let mut holding: Map<ObjectId, Vec<usize>> = Map::default();
+        let mut holding: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
         for (at, edge) in self.edges.iter().enumerate() {
             holding.entry(edge.held.lock).or_default().push(at);
         }
         let mut circles = Circles {
             edges: &self.edges,
-            holding: holding
-                .into_iter()
-                .map(|(lock, edges)| (lock, edges.into()))
-                .collect(),
+            holding: &holding,
             now,
             path: Vec::new(),
             found: Vec::new(),
-            known: Map::default(),
+            known: FxHashMap::default(),
             budget: BOUND,
         };
         for first in 0..self.edges.len() {
             circles.path = vec![first];
             circles.search();
         }
-        let mut outcome = Outcome {
-            deadlocks: circles.found,
-            ..Outcome::default()
-        };
+        let mut notes = Vec::new();
         if circles.budget == 0 {
-            outcome
-                .notes
-                .push("deadlock: the search for circles was cut short".to_owned());
+            notes.push("deadlock: the search for circles was cut short".to_owned());
         }
         if self.full {
-            outcome.notes.push(format!(
+            notes.push(format!(
                 "deadlock: more than {EDGES} nested acquires: may be incomplete"
             ));
         }
-        outcome
+        Outcome {
+            deadlocks: circles.found,
+            notes,
+            ..Outcome::default()
+        }
     }
 }

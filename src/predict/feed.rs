@@ -40,20 +40,14 @@ impl Feed {
 
     /// Takes the next event of a well-formed trace. `names` are those at the event.
     pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
-        let Feed {
-            retries,
-            lowering,
-            predictor,
-        } = self;
-        let mut lower = |event, at| {
-            let then = Then {
-                names,
-                position: at,
-            };
-            let names = if at == position { names } else { &then };
-            lowering.lower(event, &mut |event| predictor.step(event, at, names));
+        let (lowering, predictor) = (&mut self.lowering, &mut self.predictor);
+        let now = position;
+        let mut lower = |event, position| {
+            let then = Then { names, position };
+            let names = if position == now { names } else { &then };
+            lowering.lower(event, &mut |event| predictor.step(event, position, names));
         };
-        match retries {
+        match &mut self.retries {
             Some(retries) => retries.take(event, position, &mut lower),
             None => lower(event, position),
         }
@@ -65,19 +59,15 @@ impl Feed {
     }
 
     /// The same with numbers for names.
-    pub fn predictions(self, names: &dyn Names) -> Predictions {
-        let Feed {
-            retries,
-            mut lowering,
-            mut predictor,
-        } = self;
-        if let Some(mut retries) = retries {
+    pub fn predictions(mut self, names: &dyn Names) -> Predictions {
+        let (lowering, predictor) = (&mut self.lowering, &mut self.predictor);
+        if let Some(retries) = &mut self.retries {
             retries.flush_all(&mut |event, position| {
                 let then = Then { names, position };
                 lowering.lower(event, &mut |event| predictor.step(event, position, &then));
             });
         }
-        predictor.finish()
+        self.predictor.finish()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The findings of a [`Predictor`](super::Predictor) with the names behind their numbers: as data,
 //! as JSON, as text.
 
-use super::{AnalysisKind, Hold, Predictions, Run, Step, Tier, Wait, word};
+use super::{AnalysisKind, Hold, Prediction, Predictions, Step, Tier, Wait, word};
 use crate::check;
 use crate::report::{Block, Object, Place, StrandNames};
-use crate::trace::{Names, ObjectId};
+use crate::trace::Names;
 use std::fmt;
 
 /// What other schedules of a run would show. [`Display`](fmt::Display) is the text for a reader,
@@ -116,62 +116,20 @@ impl Forecast {
     pub fn new(predictions: &Predictions, names: &dyn Names) -> Forecast {
         let names = predictions.names(names);
         let outcome = &predictions.outcome;
-        let steps = outcome
-            .predictions
-            .iter()
-            .flat_map(|prediction| &prediction.accesses);
-        let steps = steps.chain(
-            outcome
-                .races
-                .iter()
-                .flat_map(|race| [&race.first, &race.second]),
-        );
-        let waits = outcome
-            .deadlocks
-            .iter()
-            .flat_map(|deadlock| &deadlock.waits);
-        let runs = outcome
-            .predictions
-            .iter()
-            .flat_map(|prediction| &prediction.schedule);
-        // A predictor has renumbered strands so that each number has one owner.
-        let strands = steps
-            .map(|step| step.access.strand)
-            .chain(waits.map(|wait| wait.held.strand))
-            .chain(runs.map(|run| run.strand));
         let resolve = Resolve {
-            strands: StrandNames::new(&names, strands.map(|id| (id, u64::MAX))),
+            // A predictor has renumbered strands so that each number has one owner.
+            strands: StrandNames::new(&names, outcome.strands().map(|id| (id, u64::MAX))),
             names: &names,
         };
-        let mut violations: Vec<ForecastViolation> = outcome
+        let violations = outcome
             .predictions
             .iter()
-            .map(|prediction| ForecastViolation {
-                analysis: prediction.analysis,
-                tier: prediction.tier,
-                pattern: prediction.pattern.clone(),
-                accesses: prediction
-                    .accesses
-                    .iter()
-                    .map(|step| resolve.step(step))
-                    .collect(),
-                schedule: prediction
-                    .schedule
-                    .iter()
-                    .map(|run| resolve.run(run))
-                    .collect(),
-                notes: prediction.notes.clone(),
-                count: prediction.count,
-            })
-            .collect();
+            .map(|found| resolve.violation(found));
+        let mut violations: Vec<ForecastViolation> = violations.collect();
         violations.sort_by_key(|violation| violation.tier);
-        let deadlocks = outcome.deadlocks.iter().map(|deadlock| ForecastDeadlock {
-            waits: deadlock
-                .waits
-                .iter()
-                .map(|wait| resolve.wait(wait))
-                .collect(),
-            count: deadlock.count,
+        let deadlocks = outcome.deadlocks.iter().map(|found| ForecastDeadlock {
+            waits: found.waits.iter().map(|wait| resolve.wait(wait)).collect(),
+            count: found.count,
         });
         let races = outcome.races.iter().map(|race| ForecastRace {
             accesses: [resolve.step(&race.first), resolve.step(&race.second)],
@@ -189,15 +147,14 @@ impl Forecast {
     /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader
     /// to judge.
     pub fn fails(&self) -> bool {
-        self.violations
-            .iter()
-            .any(|violation| match violation.analysis {
-                AnalysisKind::Minimal => violation.tier != Tier::Hint,
-                // Locksets alone do not tell whether a longer cycle is possible: what counts has a
-                // schedule.
-                AnalysisKind::Blocks => violation.tier == Tier::Predicted,
-                _ => false,
-            })
+        let mut violations = self.violations.iter();
+        violations.any(|violation| match violation.analysis {
+            AnalysisKind::Minimal => violation.tier != Tier::Hint,
+            // Locksets alone do not tell whether a longer cycle is possible: what counts has a
+            // schedule.
+            AnalysisKind::Blocks => violation.tier == Tier::Predicted,
+            _ => false,
+        })
     }
 
     /// Is there nothing to tell at all?
@@ -212,31 +169,43 @@ struct Resolve<'a> {
 }
 
 impl Resolve<'_> {
+    fn violation(&self, found: &Prediction) -> ForecastViolation {
+        let accesses = found.accesses.iter().map(|step| self.step(step));
+        let schedule = found.schedule.iter().map(|run| ForecastRun {
+            strand: self.strands.name(run.strand, u64::MAX),
+            to: run.to,
+        });
+        ForecastViolation {
+            analysis: found.analysis,
+            tier: found.tier,
+            pattern: found.pattern.clone(),
+            accesses: accesses.collect(),
+            schedule: schedule.collect(),
+            notes: found.notes.clone(),
+            count: found.count,
+        }
+    }
+
     fn step(&self, step: &Step) -> ForecastAccess {
-        let block = step
-            .transaction
-            .as_ref()
-            .and_then(|transaction| transaction.block);
+        let block = step.transaction.as_ref().and_then(|it| it.block);
         let block = block.map(|id| self.names.block(id));
         ForecastAccess {
             block: block.map(|info| Block {
                 name: info.name,
                 place: Place::of(info.site, self.names),
             }),
-            locks: step.held.iter().map(|&hold| self.lock(hold)).collect(),
+            locks: self.locks(&step.held),
             ..self.access(&step.access)
         }
     }
 
     fn access(&self, access: &check::Access) -> ForecastAccess {
-        let object = access.object.map(|id| self.object(id));
-        let label = object
-            .as_ref()
-            .map_or_else(|| "it".to_owned(), Object::label);
+        let object = access.object.map(|id| Object::of(id, self.names));
+        let label = object.as_ref().map(Object::label);
         ForecastAccess {
             position: access.position,
             op: word(access.op),
-            does: access.op.does(&label),
+            does: access.op.does(label.as_deref().unwrap_or("it")),
             object,
             strand: self.strands.name(access.strand, u64::MAX),
             block: None,
@@ -245,30 +214,19 @@ impl Resolve<'_> {
         }
     }
 
-    fn object(&self, id: ObjectId) -> Object {
-        Object::of(id, self.names)
-    }
-
-    fn lock(&self, hold: Hold) -> ForecastLock {
-        ForecastLock {
-            lock: self.object(hold.lock),
+    fn locks(&self, held: &[Hold]) -> Vec<ForecastLock> {
+        let lock = |hold: &Hold| ForecastLock {
+            lock: Object::of(hold.lock, self.names),
             shared: hold.shared,
-        }
-    }
-
-    fn run(&self, run: &Run) -> ForecastRun {
-        ForecastRun {
-            strand: self.strands.name(run.strand, u64::MAX),
-            to: run.to,
-        }
+        };
+        held.iter().map(lock).collect()
     }
 
     fn wait(&self, wait: &Wait) -> ForecastWait {
-        let locks = wait.locks.iter().map(|&hold| self.lock(hold)).collect();
         ForecastWait {
             held: self.access(&wait.held),
             wanted: ForecastAccess {
-                locks,
+                locks: self.locks(&wait.locks),
                 ..self.access(&wait.wanted)
             },
         }
@@ -278,18 +236,20 @@ impl Resolve<'_> {
 impl fmt::Display for Forecast {
     /// The surest first, hints last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hints = self
+        let is_sure = |violation: &ForecastViolation| violation.tier < Tier::Hint;
+        let (violations, hints) = self
             .violations
-            .partition_point(|violation| violation.tier < Tier::Hint);
-        let (violations, hints) = self.violations.split_at(hints);
+            .split_at(self.violations.partition_point(is_sure));
         violations
             .iter()
-            .try_for_each(|violation| write!(f, "{violation}"))?;
+            .try_for_each(|found| write!(f, "{found}"))?;
         self.deadlocks
             .iter()
-            .try_for_each(|deadlock| write!(f, "{deadlock}"))?;
-        self.races.iter().try_for_each(|race| write!(f, "{race}"))?;
-        hints.iter().try_for_each(|hint| write!(f, "{hint}"))?;
+            .try_for_each(|found| write!(f, "{found}"))?;
+        self.races
+            .iter()
+            .try_for_each(|found| write!(f, "{found}"))?;
+        hints.iter().try_for_each(|found| write!(f, "{found}"))?;
         self.notes
             .iter()
             .try_for_each(|note| writeln!(f, "note: {note}"))
@@ -299,21 +259,18 @@ impl fmt::Display for Forecast {
 impl fmt::Display for ForecastViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.accesses.first();
-        let block = first
-            .and_then(|access| access.block.as_ref())
-            .filter(|block| !block.name.is_empty());
+        let block = first.and_then(|access| access.block.as_ref());
+        let block = block.filter(|block| !block.name.is_empty());
         let what = match (block, first) {
             (Some(block), _) => format!("`{}`", block.name),
             (None, Some(access)) => format!("an atomic block on thread `{}`", access.strand),
             (None, None) => "an atomic block".to_owned(),
         };
         match self.tier {
-            Tier::Predicted => {
-                writeln!(
-                    f,
-                    "predicted, not observed: {what} is not atomic under another schedule of this run"
-                )?;
-            }
+            Tier::Predicted => writeln!(
+                f,
+                "predicted, not observed: {what} is not atomic under another schedule of this run"
+            )?,
             Tier::Potential => writeln!(f, "potential, not observed: {what} may not be atomic")?,
             Tier::Hint => writeln!(f, "hint: {what} may not be atomic")?,
         }
@@ -330,10 +287,8 @@ impl fmt::Display for ForecastViolation {
         }
         for (at, run) in self.schedule.iter().enumerate().skip(hidden) {
             write!(f, "    thread `{}` runs up to event {}", run.strand, run.to)?;
-            let earlier = self.schedule[..at]
-                .iter()
-                .rev()
-                .find(|other| other.strand == run.strand);
+            let mut earlier = self.schedule[..at].iter();
+            let earlier = earlier.rfind(|other| other.strand == run.strand);
             let from = earlier.map_or(0, |other| other.to);
             let passed = (1..).zip(&self.accesses).filter(|(_, access)| {
                 access.strand == run.strand && from < access.position && access.position <= run.to
@@ -375,13 +330,9 @@ impl fmt::Display for ForecastAccess {
             None => {}
         }
         for (number, held) in self.locks.iter().enumerate() {
+            let before = if number == 0 { ", holding " } else { ", " };
             let shared = if held.shared { " for reading" } else { "" };
-            write!(
-                f,
-                "{}{}{shared}",
-                if number == 0 { ", holding " } else { ", " },
-                held.lock.label()
-            )?;
+            write!(f, "{before}{}{shared}", held.lock.label())?;
         }
         Ok(())
     }

@@ -13,36 +13,26 @@ impl Forecast {
     }
 }
 
-impl ToJson for Forecast {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("schema", &self.schema),
-                ("violations", &self.violations),
-                ("deadlocks", &self.deadlocks),
-                ("races", &self.races),
-                ("notes", &self.notes),
-            ],
-        );
-    }
+/// Each type is an object of these fields.
+macro_rules! objects {
+    ($($type:ident { $($field:ident),* })*) => {
+        $(impl ToJson for $type {
+            fn write(&self, out: &mut String) {
+                object(out, &[$((stringify!($field), &self.$field)),*]);
+            }
+        })*
+    };
 }
 
-impl ToJson for ForecastViolation {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("analysis", &self.analysis),
-                ("tier", &self.tier),
-                ("pattern", &self.pattern),
-                ("accesses", &self.accesses),
-                ("schedule", &self.schedule),
-                ("notes", &self.notes),
-                ("count", &self.count),
-            ],
-        );
-    }
+objects! {
+    Forecast { schema, violations, deadlocks, races, notes }
+    ForecastViolation { analysis, tier, pattern, accesses, schedule, notes, count }
+    ForecastAccess { position, op, does, object, strand, block, place, locks }
+    ForecastLock { lock, shared }
+    ForecastRun { strand, to }
+    ForecastRace { accesses, count }
+    ForecastDeadlock { waits, count }
+    ForecastWait { held, wanted }
 }
 
 impl ToJson for AnalysisKind {
@@ -59,53 +49,5 @@ impl ToJson for Tier {
             Tier::Hint => "hint",
         };
         name.write(out);
-    }
-}
-
-impl ToJson for ForecastAccess {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("position", &self.position),
-                ("op", &self.op),
-                ("does", &self.does),
-                ("object", &self.object),
-                ("strand", &self.strand),
-                ("block", &self.block),
-                ("place", &self.place),
-                ("locks", &self.locks),
-            ],
-        );
-    }
-}
-
-impl ToJson for ForecastLock {
-    fn write(&self, out: &mut String) {
-        object(out, &[("lock", &self.lock), ("shared", &self.shared)]);
-    }
-}
-
-impl ToJson for ForecastRun {
-    fn write(&self, out: &mut String) {
-        object(out, &[("strand", &self.strand), ("to", &self.to)]);
-    }
-}
-
-impl ToJson for ForecastRace {
-    fn write(&self, out: &mut String) {
-        object(out, &[("accesses", &self.accesses), ("count", &self.count)]);
-    }
-}
-
-impl ToJson for ForecastDeadlock {
-    fn write(&self, out: &mut String) {
-        object(out, &[("waits", &self.waits), ("count", &self.count)]);
-    }
-}
-
-impl ToJson for ForecastWait {
-    fn write(&self, out: &mut String) {
-        object(out, &[("held", &self.held), ("wanted", &self.wanted)]);
     }
 }

@@ -5,33 +5,32 @@
 //! by one that belongs to its owner for ever, and keeps the names of those dead objects that more
 //! than one strand has touched (no other can be part of a finding).
 
-use super::hash::Map;
+use crate::dense::Dense;
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo,
     StrandId, StrandInfo,
 };
-
-const NONE: u32 = u32::MAX;
+use rustc_hash::FxHashMap;
 
 /// Renumbers a trace; see the module.
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// The trace's number to ours.
-    strands: Vec<u32>,
-    objects: Vec<u32>,
+    strands: Dense<StrandId, Option<StrandId>>,
+    objects: Dense<ObjectId, Option<ObjectId>>,
     /// Ours to the trace's.
     strand_numbers: Vec<StrandId>,
     owners: Vec<Owner>,
     /// What the dead were called.
-    strand_infos: Map<u32, StrandInfo>,
-    object_infos: Map<u32, ObjectInfo>,
+    strand_infos: FxHashMap<StrandId, StrandInfo>,
+    object_infos: FxHashMap<ObjectId, ObjectInfo>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Owner {
     number: ObjectId,
-    /// The only strand that has used it so far.
-    strand: u32,
+    /// The first strand that used it; nothing for what the trace does not have.
+    strand: Option<StrandId>,
     shared: bool,
 }
 
@@ -44,15 +43,14 @@ impl Ledger {
             Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Notify => event.target,
             Op::Value | Op::Born => return None,
             Op::Exit => {
-                self.strand_infos
-                    .insert(strand.0, names.strand(event.strand));
+                self.strand_infos.insert(strand, names.strand(event.strand));
                 event.target
             }
             Op::Join => {
                 let joined = self.strand(event.other());
                 // From now on the number may be another's, and the names with it.
-                self.strand_infos
-                    .insert(joined.0, names.strand(event.other()));
+                let info = names.strand(event.other());
+                self.strand_infos.insert(joined, info);
                 joined.0
             }
             Op::Fork => self.new_strand(event.other()).0,
@@ -72,55 +70,53 @@ impl Ledger {
 
     #[inline]
     fn strand(&mut self, strand: StrandId) -> StrandId {
-        match self.strands.get(strand.0 as usize) {
-            Some(&ours) if ours != NONE => StrandId(ours),
+        match self.strands.get(strand) {
+            Some(&Some(ours)) => ours,
             _ => self.new_strand(strand),
         }
     }
 
     #[cold]
     fn new_strand(&mut self, strand: StrandId) -> StrandId {
-        let ours = self.strand_numbers.len() as u32;
+        let ours = StrandId(self.strand_numbers.len() as u32);
         self.strand_numbers.push(strand);
-        *entry(&mut self.strands, strand.0) = ours;
-        StrandId(ours)
+        *self.strands.entry(strand) = Some(ours);
+        ours
     }
 
     #[inline]
     fn object(&mut self, object: ObjectId, strand: StrandId) -> ObjectId {
-        let ours = match self.objects.get(object.0 as usize) {
-            Some(&ours) if ours != NONE => ours,
+        let ours = match self.objects.get(object) {
+            Some(&Some(ours)) => ours,
             _ => {
-                let ours = self.owners.len() as u32;
-                self.owners.push(Owner {
-                    number: object,
-                    strand: strand.0,
-                    shared: false,
-                });
-                *entry(&mut self.objects, object.0) = ours;
+                let ours = self.own(object, Some(strand));
+                *self.objects.entry(object) = Some(ours);
                 ours
             }
         };
-        let owner = &mut self.owners[ours as usize];
-        owner.shared |= owner.strand != strand.0;
-        ObjectId(ours)
+        let owner = &mut self.owners[ours.0 as usize];
+        owner.shared |= owner.strand != Some(strand);
+        ours
+    }
+
+    fn own(&mut self, number: ObjectId, strand: Option<StrandId>) -> ObjectId {
+        self.owners.push(Owner {
+            number,
+            strand,
+            shared: false,
+        });
+        ObjectId(self.owners.len() as u32 - 1)
     }
 
     /// An object that the trace does not have.
     pub(super) fn new_object(&mut self) -> ObjectId {
-        let ours = ObjectId(self.owners.len() as u32);
-        self.owners.push(Owner {
-            number: ours,
-            strand: NONE,
-            shared: false,
-        });
-        ours
+        self.own(ObjectId(self.owners.len() as u32), None)
     }
 
     fn retire(&mut self, number: ObjectId, ours: ObjectId, names: &dyn Names) {
-        self.objects[number.0 as usize] = NONE;
+        self.objects[number] = None;
         if self.owners[ours.0 as usize].shared {
-            self.object_infos.insert(ours.0, names.object(number));
+            self.object_infos.insert(ours, names.object(number));
         }
     }
 
@@ -143,14 +139,6 @@ impl Ledger {
     }
 }
 
-fn entry(table: &mut Vec<u32>, at: u32) -> &mut u32 {
-    let at = at as usize;
-    if at >= table.len() {
-        table.resize(at + 1, NONE);
-    }
-    &mut table[at]
-}
-
 /// The names behind a [`Ledger`]'s numbers.
 pub struct Resolved<'a> {
     ledger: &'a Ledger,
@@ -159,21 +147,21 @@ pub struct Resolved<'a> {
 
 impl Names for Resolved<'_> {
     fn strand(&self, id: StrandId) -> StrandInfo {
-        match self.ledger.strand_infos.get(&id.0) {
+        match self.ledger.strand_infos.get(&id) {
             Some(info) => info.clone(),
             None => self.names.strand(self.ledger.strand_number(id)),
         }
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        match self.ledger.object_infos.get(&id.0) {
+        match self.ledger.object_infos.get(&id) {
             Some(info) => info.clone(),
             None => self.names.object(self.ledger.object_number(id)),
         }
     }
 
     fn kind(&self, id: ObjectId) -> ObjectKind {
-        match self.ledger.object_infos.get(&id.0) {
+        match self.ledger.object_infos.get(&id) {
             Some(info) => info.kind,
             None => self.names.kind(self.ledger.object_number(id)),
         }

@@ -13,8 +13,10 @@
 //! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
 //! counts as taken exclusively.
 
-use super::hash::Map;
+use super::changes_lock;
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many locks a history has at most.
 const HISTORY: usize = 32;
@@ -73,12 +75,12 @@ struct Bloom {
 pub struct Locks {
     states: Vec<State>,
     blooms: Vec<Bloom>,
-    ids: Map<State, LockState>,
-    transitions: Map<(u32, u8, u32), LockState>,
-    current: Vec<LockState>,
+    ids: FxHashMap<State, LockState>,
+    transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
+    current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
     /// transaction shares its number, so that shared locks can be held twice under one.
-    again: Map<(StrandId, ObjectId), u32>,
+    again: FxHashMap<(StrandId, ObjectId), u32>,
     not_nested: Option<u64>,
 }
 
@@ -87,110 +89,77 @@ impl Default for Locks {
         Locks {
             states: vec![State::default()],
             blooms: vec![Bloom::default()],
-            ids: Map::from_iter([(State::default(), LockState::FREE)]),
-            transitions: Map::default(),
-            current: Vec::new(),
-            again: Map::default(),
+            ids: FxHashMap::from_iter([(State::default(), LockState::FREE)]),
+            transitions: FxHashMap::default(),
+            current: Dense::new(),
+            again: FxHashMap::default(),
             not_nested: None,
         }
     }
-}
-
-/// The lock operations, told apart for the table of transitions.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Change {
-    Acquire,
-    AcquireShared,
-    Release,
-    Upgrade,
-    Downgrade,
 }
 
 impl Locks {
     /// Takes the next event; true if it changed its strand's lock state.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) -> bool {
-        let change = match event.op {
-            Op::Acquire => Change::Acquire,
-            Op::AcquireShared => Change::AcquireShared,
-            Op::Release | Op::ReleaseShared => Change::Release,
-            Op::Upgrade => Change::Upgrade,
-            Op::Downgrade => Change::Downgrade,
+        let op = match event.op {
+            Op::ReleaseShared => Op::Release,
+            op if changes_lock(op) => op,
             _ => return false,
         };
-        let strand = event.strand.0 as usize;
-        if strand >= self.current.len() {
-            self.current.resize(strand + 1, LockState::FREE);
-        }
-        let from = self.current[strand];
-        let lock = event.object();
-        let to = match self.transitions.get(&(from.0, change as u8, lock.0)) {
-            Some(&to) => to,
-            None => match self.change(from, change, lock, position) {
-                Some(to) => to,
-                None => return self.again(event, change),
-            },
+        let from = *self.current.entry(event.strand);
+        let key = (from, op, event.object());
+        let known = self.transitions.get(&key).copied();
+        let Some(to) = known.or_else(|| self.change(key, position)) else {
+            return self.again(event, op);
         };
-        if change == Change::Release && !self.again.is_empty() && self.again(event, change) {
+        if op == Op::Release && !self.again.is_empty() && self.again(event, op) {
             return false;
         }
-        self.current[strand] = to;
+        self.current[event.strand] = to;
         to != from
     }
 
     /// Counts what is held more than once. True if a release only undid such a second hold.
     #[cold]
-    fn again(&mut self, event: Event, change: Change) -> bool {
+    fn again(&mut self, event: Event, op: Op) -> bool {
         let key = (event.strand, event.object());
-        match change {
-            Change::Acquire | Change::AcquireShared => {
+        match (op, self.again.get_mut(&key)) {
+            (Op::Acquire | Op::AcquireShared, _) => {
                 *self.again.entry(key).or_default() += 1;
                 false
             }
-            Change::Release => match self.again.get_mut(&key) {
-                Some(count) => {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.again.remove(&key);
-                    }
-                    true
+            (Op::Release, Some(count)) => {
+                *count -= 1;
+                if *count == 0 {
+                    self.again.remove(&key);
                 }
-                None => false,
-            },
-            Change::Upgrade | Change::Downgrade => false,
+                true
+            }
+            _ => false,
         }
     }
 
     /// The state after a change; nothing where the strand holds the lock that it acquires, or does
     /// not hold the one that it releases.
     #[cold]
-    fn change(
-        &mut self,
-        from: LockState,
-        change: Change,
-        lock: ObjectId,
-        position: u64,
-    ) -> Option<LockState> {
+    fn change(&mut self, key: (LockState, Op, ObjectId), position: u64) -> Option<LockState> {
+        let (from, op, lock) = key;
         let mut state = self.states[from.0 as usize].clone();
         let at = state.held.iter().position(|hold| hold.lock == lock);
-        match change {
-            Change::Acquire | Change::AcquireShared => {
+        match op {
+            Op::Acquire | Op::AcquireShared => {
                 if at.is_some() {
                     return None;
                 }
-                let hold = Hold {
-                    lock,
-                    shared: change == Change::AcquireShared,
-                };
-                state
-                    .histories
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
+                let shared = op == Op::AcquireShared;
+                let hold = Hold { lock, shared };
+                let histories = state.histories.iter_mut();
+                histories.for_each(|history| take(history, hold));
                 state.held.push(hold);
                 state.histories.push(Vec::new());
             }
-            Change::Release => {
+            Op::Release => {
                 let at = at?;
                 if at + 1 != state.held.len() {
                     // The first such release of the trace is the first of its transition, too.
@@ -199,26 +168,19 @@ impl Locks {
                 state.held.remove(at);
                 state.histories.remove(at);
             }
-            Change::Upgrade => {
+            Op::Upgrade => {
                 let at = at?;
-                let hold = Hold {
-                    lock,
-                    shared: false,
-                };
-                state.histories[..at]
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
-                state.histories[at + 1..]
-                    .iter_mut()
-                    .for_each(|history| take(history, hold));
+                let shared = false;
+                state.held[at] = Hold { lock, shared };
+                let histories = state.histories.iter_mut();
+                histories.for_each(|history| take(history, Hold { lock, shared }));
                 // It excludes others from now on only.
                 state.histories[at].clear();
-                state.held[at] = hold;
             }
-            Change::Downgrade => state.held[at?].shared = true,
+            _ => state.held[at?].shared = true,
         }
         let to = self.intern(state);
-        self.transitions.insert((from.0, change as u8, lock.0), to);
+        self.transitions.insert(key, to);
         Some(to)
     }
 
@@ -228,38 +190,20 @@ impl Locks {
         }
         let id = LockState(u32::try_from(self.states.len()).expect("fewer than 2^32 lock states"));
         let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
+        let histories = state.histories.iter();
         self.blooms.push(Bloom {
             held: bits(&state.held),
-            taken: state
-                .histories
-                .iter()
-                .fold(0, |all, history| all | bits(history)),
+            taken: histories.fold(0, |all, history| all | bits(history)),
         });
         self.states.push(state.clone());
         self.ids.insert(state, id);
         id
     }
 
-    /// Who holds the lock that an event releases, if that is another strand.
-    pub fn holder_elsewhere(&self, event: Event) -> Option<StrandId> {
-        let holds = |state: LockState| {
-            let mut held = self.held(state).iter();
-            held.any(|hold| hold.lock == event.object())
-        };
-        if holds(self.state(event.strand)) {
-            return None;
-        }
-        let holder = self.current.iter().position(|&state| holds(state))?;
-        Some(StrandId(holder as u32))
-    }
-
     /// A strand's state after the last event that was taken.
     #[inline]
     pub fn state(&self, strand: StrandId) -> LockState {
-        self.current
-            .get(strand.0 as usize)
-            .copied()
-            .unwrap_or(LockState::FREE)
+        self.current.get(strand).copied().unwrap_or_default()
     }
 
     /// The lockset of a state, in the order of acquisition.
@@ -267,9 +211,16 @@ impl Locks {
         &self.states[state.0 as usize].held
     }
 
-    /// What was taken after each lock of [`held`](Locks::held), released or not.
-    pub fn histories(&self, state: LockState) -> &[Vec<Hold>] {
-        &self.states[state.0 as usize].histories
+    /// Were two locks taken one under the other, and the other way round elsewhere?
+    pub(super) fn taken_in_either_order(&self) -> bool {
+        let mut nested: FxHashSet<(ObjectId, ObjectId)> = FxHashSet::default();
+        let states = self.states.iter();
+        let held = states.flat_map(|state| state.held.iter().zip(&state.histories));
+        nested.extend(held.flat_map(|(outer, taken)| {
+            let inner = taken.iter().filter(|inner| inner.lock != outer.lock);
+            inner.map(|inner| (outer.lock, inner.lock))
+        }));
+        nested.iter().any(|&(a, b)| nested.contains(&(b, a)))
     }
 
     /// How many different states there have been.
@@ -287,11 +238,7 @@ impl Locks {
     #[inline]
     pub fn disjoint(&self, a: LockState, b: LockState) -> bool {
         let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
-        x.held & y.held == 0
-            || !self
-                .held(a)
-                .iter()
-                .any(|&p| self.held(b).iter().any(|&q| p.excludes(q)))
+        x.held & y.held == 0 || disjoint(self.held(a), self.held(b))
     }
 
     /// Can two strands stand in these states at the same time? The locksets are disjoint, and no
@@ -309,12 +256,15 @@ impl Locks {
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
         let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
         a.held.iter().zip(&a.histories).any(|(&p, after_p)| {
-            b.held
-                .iter()
-                .zip(&b.histories)
-                .any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
+            let mut other = b.held.iter().zip(&b.histories);
+            other.any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
         })
     }
+}
+
+/// Is no lock of one set excluded by a lock of the other?
+pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
+    !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
 }
 
 fn take(history: &mut Vec<Hold>, hold: Hold) {
@@ -326,128 +276,6 @@ fn take(history: &mut Vec<Hold>, hold: Hold) {
 }
 
 fn took(history: &[Hold], hold: Hold) -> bool {
-    history
-        .binary_search_by_key(&hold.lock, |hold| hold.lock)
-        .is_ok_and(|at| history[at].excludes(hold))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace::SiteId;
-
-    fn event(strand: u32, op: Op, lock: u32) -> Event {
-        Event {
-            strand: StrandId(strand),
-            target: lock,
-            site: SiteId::NONE,
-            op,
-        }
-    }
-
-    fn run(events: &[(u32, Op, u32)]) -> (Locks, LockState, LockState) {
-        let mut locks = Locks::default();
-        for (at, &(strand, op, lock)) in events.iter().enumerate() {
-            locks.step(event(strand, op, lock), at as u64 + 1);
-        }
-        let (a, b) = (locks.state(StrandId(0)), locks.state(StrandId(1)));
-        (locks, a, b)
-    }
-
-    #[test]
-    fn two_holders_of_one_lock_exclude_each_other_unless_both_share_it() {
-        let (locks, a, b) = run(&[(0, Op::Acquire, 5), (1, Op::Acquire, 5)]);
-        assert!(!locks.disjoint(a, b));
-        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::Acquire, 5)]);
-        assert!(!locks.disjoint(a, b));
-        let (locks, a, b) = run(&[(0, Op::AcquireShared, 5), (1, Op::AcquireShared, 5)]);
-        assert!(locks.compatible(a, b));
-        let (locks, a, b) = run(&[
-            (0, Op::Acquire, 5),
-            (0, Op::Downgrade, 5),
-            (1, Op::AcquireShared, 5),
-        ]);
-        assert!(locks.compatible(a, b));
-        let (locks, a, b) = run(&[
-            (0, Op::AcquireShared, 5),
-            (0, Op::Upgrade, 5),
-            (1, Op::AcquireShared, 5),
-        ]);
-        assert!(!locks.compatible(a, b));
-    }
-
-    #[test]
-    fn locks_taken_crosswise_are_not_compatible_though_the_locksets_are_disjoint() {
-        let crosswise = [
-            (0, Op::Acquire, 1),
-            (0, Op::Acquire, 2),
-            (0, Op::Release, 2),
-            (1, Op::Acquire, 2),
-            (1, Op::Acquire, 1),
-            (1, Op::Release, 1),
-        ];
-        let (locks, a, b) = run(&crosswise);
-        assert!(locks.disjoint(a, b));
-        assert!(!locks.compatible(a, b));
-        let (locks, a, b) = run(&crosswise[..4]);
-        assert!(
-            locks.compatible(a, b),
-            "only one of them took the other's lock"
-        );
-    }
-
-    #[test]
-    fn a_history_that_grows_for_long_leads_to_no_more_states() {
-        let mut locks = Locks::default();
-        locks.step(event(0, Op::Acquire, 0), 1);
-        let count = |locks: &mut Locks, from: u32| {
-            for lock in from..from + 100 {
-                locks.step(event(0, Op::Acquire, lock), 2);
-                locks.step(event(0, Op::Release, lock), 3);
-            }
-            (locks.count(), locks.state(StrandId(0)))
-        };
-        let (_, early) = count(&mut locks, 1);
-        let (before, _) = count(&mut locks, 1);
-        let (after, late) = count(&mut locks, 1);
-        assert_eq!((before, early), (after, late));
-    }
-
-    #[test]
-    fn equal_locksets_with_equal_histories_are_one_state_whatever_happened_before() {
-        let (mut locks, a, _) = run(&[(0, Op::Acquire, 1), (0, Op::Acquire, 2)]);
-        locks.step(event(0, Op::Release, 2), 3);
-        locks.step(event(0, Op::Release, 1), 4);
-        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
-        locks.step(event(0, Op::Acquire, 1), 5);
-        locks.step(event(0, Op::Acquire, 2), 6);
-        assert_eq!(locks.state(StrandId(0)), a);
-        assert_eq!(locks.not_nested(), None);
-    }
-
-    #[test]
-    fn a_release_out_of_order_is_noticed_at_its_position() {
-        let (locks, a, _) = run(&[
-            (0, Op::Acquire, 1),
-            (0, Op::Acquire, 2),
-            (0, Op::Release, 1),
-        ]);
-        assert_eq!(locks.not_nested(), Some(3));
-        assert_eq!(
-            locks.held(a),
-            &[Hold {
-                lock: ObjectId(2),
-                shared: false
-            }]
-        );
-    }
-
-    #[test]
-    fn a_lock_shared_twice_under_one_number_is_free_after_two_releases() {
-        let (mut locks, a, _) = run(&[(0, Op::AcquireShared, 1), (0, Op::AcquireShared, 1)]);
-        locks.step(event(0, Op::ReleaseShared, 1), 3);
-        assert_eq!(locks.state(StrandId(0)), a);
-        locks.step(event(0, Op::ReleaseShared, 1), 4);
-        assert_eq!(locks.state(StrandId(0)), LockState::FREE);
-    }
+    let at = history.binary_search_by_key(&hold.lock, |hold| hold.lock);
+    at.is_ok_and(|at| history[at].excludes(hold))
 }

@@ -12,17 +12,13 @@
 
 pub mod blocks;
 mod deadlock;
-#[cfg(test)]
-mod examples;
 mod feed;
 mod forecast;
-mod hash;
+mod hand_over;
 mod json;
 mod ledger;
 mod locks;
 mod minimal;
-#[cfg(test)]
-mod notation;
 mod order;
 mod predictor;
 mod reads;
@@ -40,7 +36,6 @@ pub use forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
     ForecastViolation, ForecastWait,
 };
-pub use hash::{Map, Mix, Set};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -50,8 +45,8 @@ pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
 
 use crate::check::{Access, Transaction};
-use crate::trace::{Event, Op, StrandId};
-use std::str::FromStr;
+use crate::dense::Dense;
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// Which analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,42 +62,36 @@ pub enum AnalysisKind {
     Deadlock,
 }
 
-impl AnalysisKind {
-    /// All of them, in the order in which they are reported.
-    pub const ALL: [AnalysisKind; 4] = [
-        AnalysisKind::Minimal,
-        AnalysisKind::Blocks,
-        AnalysisKind::Reduction,
-        AnalysisKind::Deadlock,
-    ];
+/// The words for the variants of an enumeration on the command line.
+macro_rules! names {
+    ($kind:ident, $count:literal: $($variant:ident = $name:literal),*) => {
+        impl $kind {
+            /// All of them, in the order in which they are reported.
+            pub const ALL: [$kind; $count] = [$($kind::$variant),*];
 
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            AnalysisKind::Minimal => "minimal",
-            AnalysisKind::Blocks => "blocks",
-            AnalysisKind::Reduction => "reduction",
-            AnalysisKind::Deadlock => "deadlock",
+            /// The word for it on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($kind::$variant => $name),*
+                }
+            }
         }
-    }
-}
 
-impl FromStr for AnalysisKind {
-    type Err = String;
+        impl std::str::FromStr for $kind {
+            type Err = String;
 
-    fn from_str(name: &str) -> Result<AnalysisKind, String> {
-        one_of(&AnalysisKind::ALL, AnalysisKind::name, name)
-    }
+            fn from_str(name: &str) -> Result<$kind, String> {
+                let known = $kind::ALL.into_iter().find(|kind| kind.name() == name);
+                let names = [$($name),*].join(", ");
+                known.ok_or_else(|| format!("expected one of {names}, found `{name}`"))
+            }
+        }
+    };
 }
+use names;
 
-/// The one of this name; the error lists all names.
-fn one_of<T: Copy>(known: &[T], name: fn(T) -> &'static str, wanted: &str) -> Result<T, String> {
-    let mut each = known.iter().copied();
-    each.find(|&one| name(one) == wanted).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|&one| name(one)).collect();
-        format!("expected one of {}, found `{wanted}`", names.join(", "))
-    })
-}
+names!(AnalysisKind, 4: Minimal = "minimal", Blocks = "blocks",
+       Reduction = "reduction", Deadlock = "deadlock");
 
 /// How much a prediction claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,6 +144,12 @@ pub struct Run {
     pub to: u64,
 }
 
+impl Run {
+    fn new(strand: StrandId, to: u64) -> Run {
+        Run { strand, to }
+    }
+}
+
 /// Two accesses that nothing keeps apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
@@ -200,6 +195,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The strands of all findings.
+    fn strands(&self) -> impl Iterator<Item = StrandId> {
+        let accesses = self.predictions.iter().flat_map(|found| &found.accesses);
+        let races = self
+            .races
+            .iter()
+            .flat_map(|race| [&race.first, &race.second]);
+        let waits = self.deadlocks.iter().flat_map(|found| &found.waits);
+        let runs = self.predictions.iter().flat_map(|found| &found.schedule);
+        let steps = accesses.chain(races).map(|step| step.access.strand);
+        let waits = waits.map(|wait| wait.held.strand);
+        steps.chain(waits).chain(runs.map(|run| run.strand))
+    }
+
     /// Adds another analysis's findings.
     pub fn extend(&mut self, other: Outcome) {
         self.predictions.extend(other.predictions);
@@ -210,6 +219,39 @@ impl Outcome {
                 self.notes.push(note);
             }
         }
+    }
+}
+
+/// How a variable has been used so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    first: Option<(StrandId, Op)>,
+    /// A second strand has touched it.
+    has_escaped: bool,
+    is_changed: bool,
+    /// Not all did the same to it.
+    is_mixed: bool,
+}
+
+impl Usage {
+    #[inline]
+    fn note(&mut self, event: Event) {
+        let (strand, op) = *self.first.get_or_insert((event.strand, event.op));
+        self.has_escaped |= strand != event.strand;
+        self.is_mixed |= op != event.op;
+        self.is_changed |= event.op != Op::Read;
+    }
+
+    /// Can an access of it matter to another strand?
+    fn is_contended(self) -> bool {
+        self.has_escaped && self.is_changed
+    }
+
+    /// Does every access commute with everything: by one strand only, or read only, or updated by
+    /// one kind only?
+    fn is_harmless(self) -> bool {
+        let is_updated = matches!(self.first, Some((_, Op::Update(_))));
+        !self.is_contended() || is_updated && !self.is_mixed
     }
 }
 
@@ -230,42 +272,37 @@ pub struct Context {
     pub period_changed: bool,
     /// The lock state of the event's strand before the event.
     pub before: LockState,
-    transactions: Vec<Option<Transaction>>,
+    transactions: Dense<StrandId, Option<Transaction>>,
+    usages: Dense<ObjectId, Usage>,
 }
 
 impl Context {
     /// Takes the next event of a lowered trace whose numbers are never given twice.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) {
-        let strand = event.strand.0 as usize;
-        if strand >= self.transactions.len() {
-            self.transactions.resize(strand + 1, None);
-        }
         self.before = self.locks.state(event.strand);
         self.locks_changed = false;
         self.period_changed = false;
         match event.op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) => {}
+            op if is_access(op) => return self.usages.entry(event.object()).note(event),
             Op::Begin => {
-                self.transactions[strand] = Some(Transaction {
+                *self.transactions.entry(event.strand) = Some(Transaction {
                     strand: event.strand,
                     block: Some(event.block()),
                     begin: Some(position),
                     site: event.site,
                 });
-                self.skeleton.begin(event.strand, position);
             }
             Op::End => {
-                self.transactions[strand] = None;
-                self.skeleton.end(event.strand, position);
+                *self.transactions.entry(event.strand) = None;
             }
             _ => {
-                self.locks_changed = self.locks.step(event, position);
+                self.locks_changed = self.locks.step(self.skeleton.lock_event(event), position);
                 self.period_changed = self.order.step(event);
-                self.skeleton
-                    .step(event, position, self.locks.state(event.strand));
             }
         }
+        let state = self.locks.state(event.strand);
+        self.skeleton.step(event, position, state);
     }
 
     /// The strand notifies a `Condvar`.
@@ -274,12 +311,15 @@ impl Context {
         self.reads.notify(strand, held.map(|hold| hold.lock));
     }
 
+    /// How a variable has been used so far.
+    fn usage(&self, variable: ObjectId) -> Usage {
+        self.usages.get(variable).copied().unwrap_or_default()
+    }
+
     /// The strand's open transaction.
     #[inline]
     pub fn transaction(&self, strand: StrandId) -> Option<&Transaction> {
-        self.transactions
-            .get(strand.0 as usize)
-            .and_then(Option::as_ref)
+        self.transactions.get(strand)?.as_ref()
     }
 }
 
@@ -324,15 +364,39 @@ pub fn is_access(op: Op) -> bool {
 /// Takes, gives back or converts a lock.
 #[inline]
 fn changes_lock(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Acquire
-            | Op::Release
-            | Op::AcquireShared
-            | Op::ReleaseShared
-            | Op::Upgrade
-            | Op::Downgrade
-    )
+    takes_lock(op) || matches!(op, Op::Release | Op::ReleaseShared | Op::Downgrade)
+}
+
+/// Waits until it has a lock.
+#[inline]
+fn takes_lock(op: Op) -> bool {
+    matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade)
+}
+
+/// What a reader would call the same access: block, operation and site; where there is no site, the
+/// object tells accesses apart.
+type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
+
+/// The accesses of a finding, as far as they tell it from others, sorted.
+fn likeness<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Part> {
+    let part = |step: &Step| {
+        let block = step.transaction.as_ref().and_then(|it| it.block);
+        let is_nowhere = step.access.site == SiteId::NONE;
+        let object = step.access.object.filter(|_| is_nowhere);
+        (block, step.access.op, step.access.site, object)
+    };
+    let mut parts: Vec<Part> = steps.map(part).collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// Locksets tell exactly whether a finding is possible only where there are no deadlocks. Elsewhere
+/// what has no schedule is doubtful.
+fn doubt(found: &[Prediction], now: &Context) -> Option<String> {
+    let is_potential = found.iter().any(|found| found.tier == Tier::Potential);
+    let note = "some locks are taken in either order, so that deadlocks are possible; what has no \
+                schedule may be a false alarm";
+    (is_potential && now.locks.taken_in_either_order()).then(|| note.to_owned())
 }
 
 /// The access that an event makes.
@@ -346,37 +410,24 @@ pub fn access(event: Event, position: u64) -> Access {
     }
 }
 
+/// The event that made an access.
+fn event(access: &Access) -> Event {
+    Event {
+        strand: access.strand,
+        target: access.object.map_or(0, |object| object.0),
+        site: access.site,
+        op: access.op,
+    }
+}
+
 /// What an operation does, in a word.
 pub fn word(op: Op) -> &'static str {
     match op {
-        Op::Read => "read",
-        Op::Write => "write",
         Op::ReadWrite => "read+write",
         Op::Update(_) => "update",
-        Op::Vain(_) => "vain update",
-        Op::CompareExchange => "exchange",
-        Op::CompareExchangeFailed => "failed exchange",
-        Op::Busy => "look at a lock",
-        Op::Acquire => "acquire",
         Op::AcquireShared => "shared acquire",
-        Op::Upgrade => "upgrade",
-        Op::Downgrade => "downgrade",
-        Op::Release | Op::ReleaseShared => "release",
-        Op::Begin => "begin",
-        Op::End => "end",
-        Op::Split => "split",
-        Op::Restart => "restart",
-        Op::Pause => "pause",
-        Op::Notify => "notify",
-        Op::Fork => "fork",
-        Op::Join => "join",
-        Op::Exit => "exit",
-        Op::Signal => "signal",
-        Op::Await => "await",
-        Op::Send => "send",
+        Op::ReleaseShared => "release",
         Op::Recv => "receive",
-        Op::Retire => "retire",
-        Op::Value => "value",
-        Op::Born => "birth",
+        _ => op.row().report,
     }
 }

@@ -2,50 +2,37 @@
 
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
+use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
-use super::{Analysis, AnalysisKind, Context, Ledger, Map, Outcome, Prediction, Reads, Resolved};
-use crate::trace::{BlockId, Event, Names, ObjectId, Op, SiteId, StrandId};
+use super::{
+    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, likeness,
+};
+use crate::trace::{Event, Names, Op};
+use rustc_hash::FxHashMap;
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
 ///
 /// ```
 /// use aerodrome::predict::{AnalysisKind, Predictor};
-/// use aerodrome::trace::{self, Event, Names, Op, SiteId, StrandId};
-/// # struct Nameless;
-/// # impl Names for Nameless {
-/// #     fn strand(&self, id: StrandId) -> trace::StrandInfo { trace::StrandInfo { name: format!("{}", id.0) } }
-/// #     fn object(&self, _: trace::ObjectId) -> trace::ObjectInfo {
-/// #         let kind = trace::ObjectKind::Variable;
-/// #         trace::ObjectInfo { kind, name: None, type_name: None, created: SiteId::NONE }
-/// #     }
-/// #     fn kind(&self, _: trace::ObjectId) -> trace::ObjectKind { trace::ObjectKind::Variable }
-/// #     fn site(&self, _: SiteId) -> Option<trace::SiteInfo> { None }
-/// #     fn block(&self, _: trace::BlockId) -> trace::BlockInfo {
-/// #         trace::BlockInfo { name: String::new(), site: SiteId::NONE }
-/// #     }
-/// # }
-/// # let names = Nameless;
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
+///
 /// // One strand reads and writes in a transaction; then, in this run, another writes.
-/// let run = [
-///     event(0, Op::Begin, 1),
-///     event(0, Op::Read, 5),
-///     event(0, Op::Write, 5),
-///     event(0, Op::End, 1),
-///     event(1, Op::Write, 5),
-/// ];
+/// let transaction = [(0, Op::Begin, 1), (0, Op::Read, 5), (0, Op::Write, 5), (0, Op::End, 1)];
+/// let run = transaction.into_iter().chain([(1, Op::Write, 5)]);
 /// let mut predictor = Predictor::new(&[AnalysisKind::Minimal]);
-/// for (event, position) in run.into_iter().zip(1..) {
-///     predictor.step(event, position, &names);
+/// for ((strand, op, target), position) in run.zip(1..) {
+///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+///     predictor.step(event, position, &Tables::default());
 /// }
-/// let predictions = predictor.finish();
-/// let prediction = &predictions.outcome.predictions[0];
+/// let prediction = &predictor.finish().outcome.predictions[0];
 /// assert_eq!(prediction.pattern, "read, write, write");
-/// assert_eq!(prediction.accesses.iter().map(|step| step.access.position).collect::<Vec<_>>(), [2, 5, 3]);
+/// let positions: Vec<u64> = prediction.accesses.iter().map(|step| step.access.position).collect();
+/// assert_eq!(positions, [2, 5, 3]);
 /// ```
 pub struct Predictor {
     ledger: Ledger,
+    hand_overs: HandOvers,
     context: Context,
     analyses: Vec<Box<dyn Analysis + Send>>,
 }
@@ -74,13 +61,25 @@ impl Predictor {
 
     /// The same, reduction by these rules.
     pub fn with_rules(kinds: &[AnalysisKind], rules: Rules) -> Predictor {
-        let analyses = AnalysisKind::ALL
-            .into_iter()
-            .filter(|kind| kinds.contains(kind))
-            .map(|kind| start(kind, rules))
-            .collect();
+        let asks = |kind| kinds.contains(&kind);
+        let (minimal, blocks) = (asks(AnalysisKind::Minimal), asks(AnalysisKind::Blocks));
+        let mut analyses: Vec<Box<dyn Analysis + Send>> = Vec::new();
+        // Blocks of one variable are what minimal finds.
+        if minimal || blocks {
+            analyses.push(Box::new(Minimal::told_by(minimal, blocks)));
+        }
+        if blocks {
+            analyses.push(Box::new(Blocks::new()));
+        }
+        if asks(AnalysisKind::Reduction) {
+            analyses.push(Box::new(Reduction::by(rules)));
+        }
+        if asks(AnalysisKind::Deadlock) {
+            analyses.push(Box::new(Deadlocks::new()));
+        }
         Predictor {
             ledger: Ledger::default(),
+            hand_overs: HandOvers::default(),
             context: Context::default(),
             analyses,
         }
@@ -104,59 +103,40 @@ impl Predictor {
             event.op = Op::Read;
         }
         let kind = || names.kind(recorded.object());
-        self.context.reads.step(event, position, kind);
-        match event.op {
-            Op::CompareExchange => event.op = Op::ReadWrite,
-            Op::Notify => return self.context.notify(event.strand),
-            Op::Release | Op::ReleaseShared => {
-                if let Some(holder) = self.context.locks.holder_elsewhere(event) {
-                    return self.give_back(event, holder, position);
-                }
-            }
-            _ => {}
+        self.context.reads.classify(event, kind);
+        if let Some(held) = self.hand_overs.held_by_another(event) {
+            let message = self.ledger.new_object();
+            self.context.skeleton.carry(message, held.1);
+            self.hand_overs.hand_over(held, message, event, position);
         }
-        self.analyse(event, position);
+        self.hand_overs.push(event, position);
+        while let Some((event, position)) = self.hand_overs.pop(false) {
+            self.analyse(event, position);
+        }
     }
 
     #[inline]
-    fn analyse(&mut self, event: Event, position: u64) {
+    fn analyse(&mut self, mut event: Event, position: u64) {
+        // A lock that is handed over is no step of the program.
+        if self.context.skeleton.carried(event).is_none() {
+            self.context.reads.step(event, position);
+        }
+        match event.op {
+            Op::CompareExchange => event.op = Op::ReadWrite,
+            Op::Notify => return self.context.notify(event.strand),
+            _ => {}
+        }
         self.context.step(event, position);
         for analysis in &mut self.analyses {
             analysis.step(event, position, &mut self.context);
         }
     }
 
-    /// A strand gives back a lock that another one took. To the analyses the two meet here, and the
-    /// lock goes back to whom it came from: what either did before comes before what the other does
-    /// after, on every schedule.
-    #[cold]
-    fn give_back(&mut self, event: Event, holder: StrandId, position: u64) {
-        // A send is at the position before: of two events at one position each would have to be
-        // reached before the other.
-        let (giver, site) = (event.strand, event.site);
-        let messages = [(holder, giver), (giver, holder)];
-        let messages = messages.map(|ends| (ends, self.ledger.new_object().0));
-        for op in [Op::Send, Op::Recv] {
-            for ((from, to), target) in messages {
-                let (strand, at) = match op {
-                    Op::Send => (from, position - 1),
-                    _ => (to, position),
-                };
-                let met = Event {
-                    strand,
-                    target,
-                    site,
-                    op,
-                };
-                self.analyse(met, at);
-            }
-        }
-        let strand = holder;
-        self.analyse(Event { strand, ..event }, position);
-    }
-
     /// There are no more events: what was found?
     pub fn finish(mut self) -> Predictions {
+        while let Some((event, position)) = self.hand_overs.pop(true) {
+            self.analyse(event, position);
+        }
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
@@ -164,8 +144,16 @@ impl Predictor {
         outcome.predictions = told_once(outcome.predictions);
         if self.context.reads.is_incomplete() {
             outcome.notes.push(format!(
-                "more than {} accesses, or too many to look at for each schedule: what was not checked is a hint",
+                "more than {} accesses, or too many to look at for each schedule: \
+                 what was not checked is a hint",
                 Reads::ROOM
+            ));
+        }
+        if self.hand_overs.is_late() {
+            outcome.notes.push(format!(
+                "a guard went to another thread more than {} events after its last use: \
+                 may be incomplete",
+                hand_over::WINDOW
             ));
         }
         Predictions {
@@ -175,41 +163,23 @@ impl Predictor {
     }
 }
 
-fn start(kind: AnalysisKind, rules: Rules) -> Box<dyn Analysis + Send> {
-    match kind {
-        AnalysisKind::Minimal => Box::new(Minimal::new()),
-        AnalysisKind::Deadlock => Box::new(Deadlocks::new()),
-        AnalysisKind::Blocks => Box::new(Blocks::new()),
-        AnalysisKind::Reduction => Box::new(Reduction::offline().by(rules)),
-    }
-}
-
 /// What a reader would call the same is told once, by the surest of those who found it: the same
 /// operations of the same blocks at the same places in the source, whatever the strands and the
 /// order.
 fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
-    type Part = (Option<BlockId>, Op, SiteId, Option<ObjectId>);
     // Stable: of the equally sure, the first analysis tells it.
     predictions.sort_by_key(|found| found.tier);
-    let mut known: Map<(bool, Vec<Part>), usize> = Map::default();
+    let mut known: FxHashMap<(bool, Vec<Part>), usize> = FxHashMap::default();
     let mut told: Vec<Prediction> = Vec::new();
     for found in predictions {
-        let parts = found.accesses.iter().map(|step| {
-            let block = step.transaction.as_ref().and_then(|it| it.block);
-            let is_nowhere = step.access.site == SiteId::NONE;
-            let object = step.access.object.filter(|_| is_nowhere);
-            (block, step.access.op, step.access.site, object)
-        });
-        let mut parts: Vec<Part> = parts.collect();
-        parts.sort_unstable();
+        let mut parts = likeness(found.accesses.iter());
         parts.dedup();
-        let key = (found.analysis == AnalysisKind::Reduction, parts);
-        match known.get(&key) {
-            Some(&at) => told[at].count = told[at].count.max(found.count),
-            None => {
-                known.insert(key, told.len());
-                told.push(found);
-            }
+        let is_hint = found.analysis == AnalysisKind::Reduction;
+        let at = *known.entry((is_hint, parts)).or_insert(told.len());
+        match told.get_mut(at) {
+            Some(same) if is_hint => same.count += found.count,
+            Some(same) => same.count = same.count.max(found.count),
+            None => told.push(found),
         }
     }
     told

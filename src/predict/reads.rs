@@ -32,17 +32,10 @@
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
-use super::{Prediction, Run, Set};
+use super::{Prediction, Run, is_access};
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
-
-/// What an object's content is, as far as reads bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// An atomic, or anything else that is no lock's content.
-    Variable,
-    /// A lock's content.
-    Content,
-}
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The content of an object at some point of a schedule.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,10 +52,8 @@ struct Current {
 
 #[derive(Clone, Copy, Debug)]
 struct Writer {
-    strand: StrandId,
+    event: Event,
     position: u64,
-    op: Op,
-    site: SiteId,
 }
 
 fn mix(value: u64) -> u64 {
@@ -88,7 +79,7 @@ impl Current {
     }
 
     fn write(&mut self, writer: Writer, is_unseen: bool) {
-        match writer.op {
+        match writer.event.op {
             Op::Update(kind) => {
                 if self.run != Some(kind) {
                     (self.base, self.sum, self.run) = (self.value(), 0, Some(kind));
@@ -101,10 +92,16 @@ impl Current {
             }
         }
         if is_unseen {
-            self.unseen = Some(writer.strand);
+            self.unseen = Some(writer.event.strand);
         }
         self.writer = Some(writer);
     }
+}
+
+/// Sees or changes an object's content.
+#[inline]
+pub(super) fn accesses(op: Op) -> bool {
+    op == Op::CompareExchange || is_access(op)
 }
 
 /// Whether an update's own result is not tracked.
@@ -116,13 +113,11 @@ fn is_counter(kind: Update) -> bool {
 /// An access, and what it saw.
 #[derive(Clone, Copy, Debug)]
 struct Look {
+    event: Event,
     position: u64,
     seen: u64,
     /// Who wrote that; position 0 is nobody.
     writer: (StrandId, u64),
-    object: ObjectId,
-    site: SiteId,
-    op: Op,
     /// What the strand did next.
     next: (Op, SiteId),
     /// It is the first since a block began or ended.
@@ -135,7 +130,7 @@ struct Path(u64);
 
 impl Path {
     fn then(self, look: &Look, seen: u64) -> Path {
-        let place = u64::from(look.site.0) + 1;
+        let place = u64::from(look.event.site.0) + 1;
         Path(mix(mix(mix(self.0).wrapping_add(seen)).wrapping_add(place)))
     }
 }
@@ -167,7 +162,8 @@ struct Strand {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Object {
-    kind: Option<Kind>,
+    /// No lock's content: an atomic, say.
+    is_variable: Option<bool>,
     /// A `Condvar` belongs to it.
     is_awaited: bool,
     current: Current,
@@ -188,9 +184,9 @@ pub enum Belief {
 #[derive(Debug)]
 pub struct Reads {
     is_on: bool,
-    strands: Vec<Strand>,
-    objects: Vec<Object>,
-    shown: Set<Shown>,
+    strands: Dense<StrandId, Strand>,
+    objects: Dense<ObjectId, Object>,
+    shown: FxHashSet<Shown>,
     room: usize,
     is_overflown: bool,
     /// So many accesses may yet be looked at by [`judge`](Self::judge).
@@ -201,22 +197,14 @@ impl Default for Reads {
     fn default() -> Reads {
         Reads {
             is_on: false,
-            strands: Vec::new(),
-            objects: Vec::new(),
-            shown: Set::default(),
+            strands: Dense::new(),
+            objects: Dense::new(),
+            shown: FxHashSet::default(),
             room: Reads::ROOM,
             is_overflown: false,
             budget: std::cell::Cell::new(Reads::BUDGET),
         }
     }
-}
-
-fn entry<T: Clone + Default>(table: &mut Vec<T>, at: u32) -> &mut T {
-    let at = at as usize;
-    if at >= table.len() {
-        table.resize(at + 1, T::default());
-    }
-    &mut table[at]
 }
 
 impl Reads {
@@ -240,20 +228,28 @@ impl Reads {
         self.is_on && (self.is_overflown || self.budget.get() == 0)
     }
 
-    /// Takes the next event. `kind` is asked for an object's first access, `held` are the locks of
-    /// the event's strand.
+    /// An event will come; `kind` is asked where it is an object's first access.
     #[inline]
-    pub fn step(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
+    pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
+        if self.is_on && accesses(event.op) {
+            let object = self.objects.entry(event.object());
+            object
+                .is_variable
+                .get_or_insert_with(|| !matches!(kind(), ObjectKind::Lock | ObjectKind::BareLock));
+        }
+    }
+
+    /// Takes the next event, which was [classified](Self::classify).
+    #[inline]
+    pub fn step(&mut self, event: Event, position: u64) {
         if !self.is_on {
             return;
         }
         self.settle(event);
         match event.op {
-            Op::Read | Op::Write | Op::ReadWrite | Op::CompareExchange | Op::Update(_) => {
-                self.access(event, position, kind);
-            }
+            op if accesses(op) => self.access(event, position),
             Op::Release | Op::ReleaseShared => {
-                entry(&mut self.strands, event.strand.0).released = Some(event.object());
+                self.strands.entry(event.strand).released = Some(event.object());
             }
             _ => {}
         }
@@ -264,22 +260,22 @@ impl Reads {
         if !self.is_on {
             return;
         }
-        let released = entry(&mut self.strands, strand.0).released;
+        let released = self.strands.entry(strand).released;
         let mut held = held.peekable();
         let last = released.filter(|_| held.peek().is_none());
         for lock in held.chain(last) {
-            entry(&mut self.objects, lock.0).is_awaited = true;
+            self.objects.entry(lock).is_awaited = true;
         }
     }
 
     /// What a strand's last look was followed by is known now.
     fn settle(&mut self, event: Event) {
-        let strand = entry(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         if let Some(path) = strand.pending.take()
             && let Some(look) = strand.looks.last_mut()
         {
             look.next = (event.op, event.site);
-            if look.op != Op::Write && look.site != SiteId::NONE {
+            if look.event.op != Op::Write && look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
             }
         }
@@ -288,45 +284,30 @@ impl Reads {
         }
     }
 
-    fn access(&mut self, event: Event, position: u64, kind: impl FnOnce() -> ObjectKind) {
-        let object = entry(&mut self.objects, event.target);
-        object.kind.get_or_insert_with(|| match kind() {
-            ObjectKind::Lock | ObjectKind::BareLock => Kind::Content,
-            _ => Kind::Variable,
-        });
-        let is_variable = object.kind == Some(Kind::Variable);
+    fn access(&mut self, event: Event, position: u64) {
+        let object = self.objects.entry(event.object());
+        let is_variable = object.is_variable != Some(false);
         let seen = object.current.seen_by(event.op);
         let writer = object.current.writer;
         if event.op != Op::Read {
-            let writer = Writer {
-                strand: event.strand,
-                position,
-                op: event.op,
-                site: event.site,
-            };
-            object.current.write(writer, false);
+            object.current.write(Writer { event, position }, false);
         }
         if self.room == 0 {
             self.is_overflown = true;
             return;
         }
         self.room -= 1;
-        let strand = entry(&mut self.strands, event.strand.0);
+        let strand = self.strands.entry(event.strand);
         let look = Look {
+            event,
             position,
             seen,
-            writer: writer.map_or((event.strand, 0), |it| (it.strand, it.position)),
-            object: event.object(),
-            site: event.site,
-            op: event.op,
+            writer: writer.map_or((event.strand, 0), |it| (it.event.strand, it.position)),
             next: (Op::Exit, SiteId::NONE),
             is_first: std::mem::take(&mut strand.is_at_boundary),
         };
-        strand.pending = Some(if is_variable {
-            strand.path
-        } else {
-            Path::default()
-        });
+        let path = is_variable.then_some(strand.path);
+        strand.pending = Some(path.unwrap_or_default());
         if is_variable && event.op != Op::Write {
             strand.path = strand.path.then(&look, seen);
         }
@@ -334,7 +315,7 @@ impl Reads {
     }
 
     fn looks(&self, strand: StrandId, from: u64, to: u64) -> &[Look] {
-        let looks = self.strands.get(strand.0 as usize);
+        let looks = self.strands.get(strand);
         let looks = looks.map_or(&[][..], |strand| &strand.looks);
         let start = looks.partition_point(|look| look.position <= from);
         let end = looks.partition_point(|look| look.position <= to);
@@ -342,18 +323,15 @@ impl Reads {
     }
 
     fn is_variable(&self, object: ObjectId) -> bool {
-        self.objects[object.0 as usize].kind == Some(Kind::Variable)
+        self.objects[object].is_variable != Some(false)
     }
 
     /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
-        let object = &self.objects[look.object.0 as usize];
-        let is_last_too = match object.kind {
-            Some(Kind::Content) if !object.is_awaited => return false,
-            Some(Kind::Content) => true,
-            _ => look.op == Op::CompareExchange,
-        };
-        look.op != Op::Write && (goes_on || is_last_too)
+        let object = look.event.object();
+        let (op, is_variable) = (look.event.op, self.is_variable(object));
+        let is_last_too = !is_variable || op == Op::CompareExchange;
+        self.counts(object) && op != Op::Write && (goes_on || is_last_too)
     }
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
@@ -377,14 +355,13 @@ impl Reads {
     /// Where the accesses of a strand are to which others may bind, up to a position.
     pub(super) fn positions(&self, strand: StrandId, to: u64) -> impl Iterator<Item = u64> + '_ {
         let looks = self.looks(strand, 0, to).iter();
-        looks
-            .filter(|look| self.counts(look.object))
-            .map(|look| look.position)
+        let looks = looks.filter(|look| self.counts(look.event.object()));
+        looks.map(|look| look.position)
     }
 
     /// Whether reads of an object can bind.
     fn counts(&self, object: ObjectId) -> bool {
-        self.is_variable(object) || self.objects[object.0 as usize].is_awaited
+        self.is_variable(object) || self.objects[object].is_awaited
     }
 
     /// Whether the prediction's schedule can be believed.
@@ -402,10 +379,10 @@ impl Reads {
 impl Look {
     fn shown(&self, seen: u64, path: Path) -> Shown {
         Shown {
-            object: self.object,
+            object: self.event.object(),
             seen,
-            site: self.site,
-            op: self.op,
+            site: self.event.site,
+            op: self.event.op,
             next: self.next,
             path,
         }
@@ -414,10 +391,9 @@ impl Look {
     /// Whether it most likely changes nothing where another strand has done the same at the same
     /// place: it sets what is set already.
     fn is_setter(&self) -> bool {
-        match self.op {
-            Op::ReadWrite => true,
+        match self.event.op {
             Op::Update(kind) => !is_counter(kind),
-            _ => false,
+            op => op == Op::ReadWrite,
         }
     }
 }
@@ -434,28 +410,26 @@ struct Progress {
 /// A schedule in the making, as far as values count.
 struct Replay<'a> {
     reads: &'a Reads,
-    objects: super::Map<ObjectId, Current>,
-    strands: Vec<Progress>,
+    objects: FxHashMap<ObjectId, Current>,
+    strands: Dense<StrandId, Progress>,
     /// By strand: the last access that the prediction is about.
-    last: super::Map<StrandId, u64>,
+    last: FxHashMap<StrandId, u64>,
 }
 
 impl<'a> Replay<'a> {
     fn new(reads: &'a Reads, prediction: &Prediction) -> Replay<'a> {
         Replay {
             reads,
-            objects: super::Map::default(),
-            strands: vec![Progress::default(); reads.strands.len()],
+            objects: FxHashMap::default(),
+            strands: Dense::new(),
             last: last_accesses(prediction),
         }
     }
 
     fn run(mut self, schedule: &[Run]) -> Belief {
         for run in schedule {
-            let Some(progress) = self.strands.get(run.strand.0 as usize) else {
-                continue;
-            };
-            let looks = self.reads.looks(run.strand, progress.to, run.to);
+            let from = self.strands.entry(run.strand).to;
+            let looks = self.reads.looks(run.strand, from, run.to);
             let budget = self.reads.budget.get();
             self.reads.budget.set(budget.saturating_sub(looks.len()));
             if budget < looks.len() {
@@ -464,67 +438,61 @@ impl<'a> Replay<'a> {
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
                 return Belief::Doubtful(doubtful.position);
             }
-            self.strands[run.strand.0 as usize].to = run.to;
+            self.strands[run.strand].to = run.to;
         }
         Belief::Believable
     }
 
     /// Makes an access; false if it binds and sees something else.
     fn step(&mut self, id: StrandId, look: &Look) -> bool {
+        let (event, position) = (look.event, look.position);
         let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
-        let current = self.objects.entry(look.object).or_default();
-        let strand = &mut self.strands[id.0 as usize];
-        let is_variable = self.reads.is_variable(look.object);
+        let current = self.objects.entry(event.object()).or_default();
+        let strand = &mut self.strands[id];
+        let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
             strand.path = Path::default();
         }
-        let path = if is_variable {
-            strand.path
-        } else {
-            Path::default()
-        };
-        let seen = current.seen_by(look.op);
-        let is_own = current.writer.is_some_and(|writer| writer.strand == id);
+        let seen = current.seen_by(event.op);
+        let is_own = current
+            .writer
+            .is_some_and(|writer| writer.event.strand == id);
         let is_known = !strand.has_strayed && current.unseen.is_none();
         let is_same = seen == look.seen && (is_own || is_known);
         // A setter that would follow its like, or of which nobody has shown that it would still
         // set.
         let is_repeated = is_variable && look.is_setter() && {
-            let like = |writer: Writer| (writer.op, writer.site) == (look.op, look.site);
+            let like = |Writer { event: by, .. }| (by.op, by.site) == (event.op, event.site);
             strand.has_strayed || !is_own && current.writer.is_some_and(like)
         };
-        let binds =
-            self.reads.binds(look, look.position < last) || look.position == last && is_repeated;
-        if look.position <= last && !is_same && binds {
-            let shown = look.shown(seen, path);
-            if current.unseen.is_some() || !self.reads.shown.contains(&shown) {
-                return false;
-            }
+        let binds = self.reads.binds(look, position < last) || position == last && is_repeated;
+        if position <= last && !is_same && binds {
+            let path = if is_variable {
+                strand.path
+            } else {
+                Path::default()
+            };
+            let is_shown = self.reads.shown.contains(&look.shown(seen, path));
             // An exchange expects what its own strand has seen.
-            if look.op == Op::CompareExchange && !strand.has_strayed {
+            let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
+            if current.unseen.is_some() || !is_shown || is_exchange {
                 return false;
             }
             strand.has_strayed = true;
         }
-        if is_variable && look.op != Op::Write {
+        if is_variable && event.op != Op::Write {
             strand.path = strand.path.then(look, seen);
         }
-        if look.op != Op::Read {
-            let writer = Writer {
-                strand: id,
-                position: look.position,
-                op: look.op,
-                site: look.site,
-            };
-            current.write(writer, strand.has_strayed);
+        if event.op != Op::Read {
+            current.write(Writer { event, position }, strand.has_strayed);
         }
         true
     }
 }
 
 /// The last access of each strand that a prediction is about.
-pub(super) fn last_accesses(prediction: &Prediction) -> super::Map<StrandId, u64> {
-    let mut last = super::Map::default();
+pub(super) fn last_accesses(prediction: &Prediction) -> FxHashMap<StrandId, u64> {
+    let mut last = FxHashMap::default();
     for step in &prediction.accesses {
         let position = last.entry(step.access.strand).or_insert(0_u64);
         *position = step.access.position.max(*position);

@@ -1,20 +1,34 @@
-//! What is left of a trace when only locks and order count, and which schedules it allows.
+//! What is left of a trace when only locks and order count.
 //!
-//! The skeleton keeps the lock operations and the ordering events of each strand, 24 bytes each,
-//! and where its transactions begin and end, up to a bound.
+//! The skeleton keeps each strand's lock operations and ordering events, and where its transactions
+//! begin and end, 24 bytes each, up to a bound.
 
-use super::hash::Map;
-use super::locks::{LockState, Locks};
-use super::{Run, changes_lock};
+use super::locks::LockState;
+use super::{Hold, changes_lock};
+use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    position: u64,
+    /// Twice the position. A begin comes after all else at its position, so that where one
+    /// transaction ends and the next begins the strand is between the two.
+    place: u64,
     target: u32,
-    /// After the event.
-    state: LockState,
     op: Op,
+    /// After it the strand is in no transaction and holds no lock.
+    is_free: bool,
+}
+
+impl Record {
+    fn position(&self) -> u64 {
+        self.place / 2
+    }
+
+    /// The last position that it comes after.
+    fn before(&self) -> u64 {
+        (self.place - 1) / 2
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -24,55 +38,49 @@ struct StrandSkeleton {
     ordering: Vec<u32>,
     /// The parent and the fork, where there was one.
     forked: Option<(StrandId, u64)>,
-    /// Where transactions begin and end; an open one ends at [`OPEN`].
-    transactions: Vec<(u64, u64)>,
+    /// A transaction is under way.
+    is_open: bool,
 }
-
-/// The end of a transaction that has none.
-const OPEN: u64 = u64::MAX;
 
 impl StrandSkeleton {
     /// How many records there are up to a position, that included.
     fn until(&self, position: u64) -> usize {
-        self.records
-            .partition_point(|record| record.position <= position)
+        let place = position.saturating_mul(2);
+        self.records.partition_point(|record| record.place <= place)
     }
 
-    fn state(&self, until: usize) -> LockState {
+    /// The records after one position, up to another.
+    fn between(&self, from: u64, to: u64) -> &[Record] {
+        let (from, to) = (self.until(from), self.until(to));
+        &self.records[from..to.max(from)]
+    }
+
+    fn is_free(&self, until: usize) -> bool {
         until
             .checked_sub(1)
-            .map_or(LockState::FREE, |last| self.records[last].state)
+            .is_none_or(|last| self.records[last].is_free)
     }
+}
 
-    /// The last number of records, up to this one, after which no lock is held.
-    fn free_until(&self, until: usize) -> usize {
-        (0..=until)
-            .rev()
-            .find(|&done| self.state(done) == LockState::FREE)
-            .unwrap_or(0)
-    }
-
-    /// The transaction that is under way after a position. Where one ends and the next begins at
-    /// the same position, the strand is between the two there: a begin comes after all else at its
-    /// position.
-    fn transaction(&self, position: u64) -> Option<(u64, u64)> {
-        let begun = self
-            .transactions
-            .partition_point(|&(begin, _)| begin < position);
-        let &last = self.transactions.get(begun.checked_sub(1)?)?;
-        (last.1 > position).then_some(last)
-    }
+/// A lock that a message hands over.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    hold: Hold,
+    /// Who receives it, and where.
+    to: Option<(StrandId, u64)>,
 }
 
 /// The locks and the order of a trace; see the module.
 #[derive(Debug)]
 pub struct Skeleton {
-    strands: Vec<StrandSkeleton>,
-    sends: Map<ObjectId, (StrandId, u64)>,
+    strands: Dense<StrandId, StrandSkeleton>,
+    sends: FxHashMap<ObjectId, (StrandId, u64)>,
+    /// Locks on their way from strand to strand, by the message.
+    carried: FxHashMap<ObjectId, Carried>,
     /// Each strand's signals of an object.
-    signals: Map<ObjectId, Vec<(StrandId, Vec<u64>)>>,
+    signals: FxHashMap<ObjectId, Vec<(StrandId, Vec<u64>)>>,
     room: usize,
-    kept: usize,
+    all_room: usize,
     overflown: bool,
 }
 
@@ -83,100 +91,99 @@ impl Default for Skeleton {
 }
 
 impl Skeleton {
-    /// How many events are kept where nothing else is asked for: 96 MiB.
+    /// How many events are kept where nothing else is asked for: 96 MiB, and the ends of
+    /// transactions.
     pub const ROOM: usize = 4 << 20;
 
-    /// Keeps up to `room` events.
+    /// Keeps up to `room` events; the end of a transaction does not count.
     pub fn new(room: usize) -> Skeleton {
         Skeleton {
-            strands: Vec::new(),
-            sends: Map::default(),
-            signals: Map::default(),
+            strands: Dense::new(),
+            sends: FxHashMap::default(),
+            carried: FxHashMap::default(),
+            signals: FxHashMap::default(),
             room,
-            kept: 0,
+            all_room: room,
             overflown: false,
         }
     }
 
-    /// Takes a lock operation or an ordering event; anything else is let pass. `state` is its
-    /// strand's, after it.
+    /// Takes a lock operation, an ordering event, a begin or an end; anything else is let pass.
+    /// `state` is its strand's, after it.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64, state: LockState) {
-        let orders = match event.op {
-            op if changes_lock(op) => false,
-            Op::Fork | Op::Join | Op::Signal | Op::Await | Op::Send | Op::Recv => true,
-            _ => return,
-        };
-        if self.room == 0 {
-            self.overflown = true;
+        let is_kept = changes_lock(event.op) || orders(event.op) || event.op == Op::Begin;
+        if !is_kept && event.op != Op::End {
             return;
         }
-        self.room -= 1;
-        self.kept += 1;
-        let own = self.strand_mut(event.strand);
-        if orders {
+        self.overflown |= is_kept && self.room == 0;
+        if self.overflown {
+            return;
+        }
+        self.room -= usize::from(is_kept);
+        let own = self.strands.entry(event.strand);
+        if orders(event.op) {
             own.ordering.push(own.records.len() as u32);
         }
+        own.is_open = own.is_open && event.op != Op::End || event.op == Op::Begin;
+        let last = own.records.last().map_or(0, |last| last.place);
         own.records.push(Record {
-            position,
+            place: last.max(2 * position + u64::from(event.op == Op::Begin)),
             target: event.target,
-            state,
             op: event.op,
+            is_free: state == LockState::FREE && !own.is_open,
         });
         match event.op {
-            Op::Fork => self.strand_mut(event.other()).forked = Some((event.strand, position)),
-            Op::Send => {
-                self.sends.insert(event.object(), (event.strand, position));
-            }
-            Op::Signal => {
-                let signals = self.signals.entry(event.object()).or_default();
-                match signals
-                    .iter_mut()
-                    .find(|(strand, _)| *strand == event.strand)
-                {
-                    Some((_, positions)) => positions.push(position),
-                    None => signals.push((event.strand, vec![position])),
+            Op::Fork => self.strands.entry(event.other()).forked = Some((event.strand, position)),
+            Op::Send => drop(self.sends.insert(event.object(), (event.strand, position))),
+            Op::Recv => {
+                if let Some(carried) = self.carried.get_mut(&event.object()) {
+                    carried.to = Some((event.strand, position));
                 }
             }
+            Op::Signal => self.signal(event, position),
             _ => {}
         }
     }
 
-    /// A transaction begins.
-    #[inline]
-    pub fn begin(&mut self, strand: StrandId, position: u64) {
-        if self.room == 0 {
-            self.overflown = true;
-            return;
-        }
-        self.room -= 1;
-        self.kept += 1;
-        self.strand_mut(strand).transactions.push((position, OPEN));
-    }
-
-    /// The strand's transaction ends.
-    #[inline]
-    pub fn end(&mut self, strand: StrandId, position: u64) {
-        if let Some((_, end)) = self.strand_mut(strand).transactions.last_mut()
-            && *end == OPEN
-        {
-            *end = position;
+    fn signal(&mut self, event: Event, position: u64) {
+        let signals = self.signals.entry(event.object()).or_default();
+        match signals.iter_mut().find(|(by, _)| *by == event.strand) {
+            Some((_, positions)) => positions.push(position),
+            None => signals.push((event.strand, vec![position])),
         }
     }
 
-    fn strand_mut(&mut self, strand: StrandId) -> &mut StrandSkeleton {
-        let at = strand.0 as usize;
-        if at >= self.strands.len() {
-            self.strands.resize_with(at + 1, StrandSkeleton::default);
+    /// A message will hand a lock over: the sender gives it away and the receiver has it then. In
+    /// between nobody can take it.
+    pub fn carry(&mut self, message: ObjectId, hold: Hold) {
+        self.carried.insert(message, Carried { hold, to: None });
+    }
+
+    /// What the event means for locks: of a message that hands one over, its release or acquire;
+    /// any other event means what it says.
+    #[inline]
+    pub fn lock_event(&self, event: Event) -> Event {
+        let op = match event.op {
+            Op::Send => [Op::Release, Op::ReleaseShared],
+            Op::Recv => [Op::Acquire, Op::AcquireShared],
+            _ => return event,
+        };
+        match self.carried.get(&event.object()) {
+            Some(Carried { hold, .. }) => Event {
+                op: op[usize::from(hold.shared)],
+                target: hold.lock.0,
+                ..event
+            },
+            None => event,
         }
-        &mut self.strands[at]
     }
 
     /// What must have happened before a record: calls `need(strand, position)` for each.
     fn needs(&self, record: &Record, mut need: impl FnMut(StrandId, u64)) {
         match record.op {
             // All of the other's events are before the join.
-            Op::Join => need(StrandId(record.target), record.position - 1),
+            Op::Join => need(StrandId(record.target), record.position() - 1),
             Op::Recv => {
                 if let Some(&(sender, position)) = self.sends.get(&ObjectId(record.target)) {
                     need(sender, position);
@@ -189,7 +196,8 @@ impl Skeleton {
                     .into_iter()
                     .flatten()
                 {
-                    let earlier = positions.partition_point(|&position| position < record.position);
+                    let earlier =
+                        positions.partition_point(|&position| position < record.position());
                     if let Some(last) = earlier.checked_sub(1) {
                         need(*strand, positions[last]);
                     }
@@ -199,39 +207,42 @@ impl Skeleton {
         }
     }
 
-    /// Is this a schedule of the trace: does every strand get each lock when it is free, and each
-    /// event after what it needs?
-    pub fn allows(&self, schedule: &[Run], locks: &Locks) -> bool {
-        let mut at: Vec<u64> = vec![0; self.strands.len()];
-        let mut holding: Vec<(StrandId, LockState)> = Vec::new();
-        schedule.iter().all(|run| {
-            let strand = run.strand.0 as usize;
-            let Some(own) = self.strands.get(strand) else {
-                return true;
-            };
-            let forked = own
-                .forked
-                .is_none_or(|(parent, fork)| at[parent.0 as usize] >= fork);
-            let (from, to) = (own.until(at[strand]), own.until(run.to));
-            // Only this strand moves: what the others hold stays.
-            holding.retain(|&(holder, _)| holder != run.strand);
-            let allowed = (at[strand] > 0 || forked)
-                && own.records[from..to].iter().all(|record| {
-                    let mut ready = true;
-                    self.needs(record, |other, position| {
-                        ready &= at.get(other.0 as usize).is_none_or(|&at| at >= position);
-                    });
-                    let free =
-                        |&(_, state): &(StrandId, LockState)| locks.disjoint(record.state, state);
-                    ready && (!takes(record.op) || holding.iter().all(free))
-                });
-            let state = own.state(to);
-            if state != LockState::FREE {
-                holding.push((run.strand, state));
+    /// The locks that a strand hands over between two positions, the later one included: calls
+    /// `handed(position, other, arrival)` for each.
+    pub(super) fn hand_overs(
+        &self,
+        strand: StrandId,
+        range: (u64, u64),
+        mut handed: impl FnMut(u64, StrandId, u64),
+    ) {
+        if self.carried.is_empty() {
+            return;
+        }
+        for record in self.ordering(strand, range) {
+            let carried = self.carried.get(&ObjectId(record.target));
+            if record.op == Op::Send
+                && let Some((other, arrival)) = carried.and_then(|carried| carried.to)
+            {
+                handed(record.position(), other, arrival);
             }
-            at[strand] = run.to;
-            allowed
-        })
+        }
+    }
+
+    /// The lock that the event hands over or receives.
+    pub(super) fn carried(&self, event: Event) -> Option<ObjectId> {
+        let is_message = matches!(event.op, Op::Send | Op::Recv);
+        let carried = self.carried.get(&event.object()).filter(|_| is_message)?;
+        Some(carried.hold.lock)
+    }
+
+    /// What comes first of a strand's events at one position: a lock comes before it is touched,
+    /// and leaves after that.
+    pub(super) fn rank(&self, event: Event) -> u8 {
+        match (event.op, self.carried(event)) {
+            (Op::Recv, Some(_)) => 0,
+            (Op::Send, Some(_)) => 2,
+            _ => 1,
+        }
     }
 
     /// There were more events than room: what is here is not all.
@@ -241,7 +252,7 @@ impl Skeleton {
 
     /// How many events are kept.
     pub(super) fn len(&self) -> usize {
-        self.kept
+        self.all_room - self.room
     }
 
     /// How many strands there are.
@@ -251,61 +262,39 @@ impl Skeleton {
 
     /// The parent and the fork, where there was one.
     pub(super) fn forked(&self, strand: StrandId) -> Option<(StrandId, u64)> {
-        self.strands.get(strand.0 as usize)?.forked
-    }
-
-    /// Where a transaction ends, if it does.
-    pub(super) fn end_of(&self, strand: StrandId, begin: u64) -> Option<u64> {
-        let transactions = &self.strands.get(strand.0 as usize)?.transactions;
-        let at = transactions.binary_search_by_key(&begin, |&(begin, _)| begin);
-        let (_, end) = transactions[at.ok()?];
-        (end != OPEN).then_some(end)
+        self.strands.get(strand)?.forked
     }
 
     /// The last position, up to this one, after which the strand is in no transaction and holds no
     /// lock.
-    pub(super) fn last_free(&self, strand: StrandId, mut position: u64) -> u64 {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
+    pub(super) fn last_free(&self, strand: StrandId, position: u64) -> u64 {
+        let Some(own) = self.strands.get(strand) else {
             return position;
         };
-        loop {
-            let before = position;
-            if let Some((begin, _)) = own.transaction(position) {
-                position = begin;
-            }
-            let until = own.until(position);
-            let free = own.free_until(until);
-            if free < until {
-                position = own.records[free].position - 1;
-            }
-            if position == before {
-                return position;
-            }
+        let until = own.until(position);
+        match (0..=until).rfind(|&done| own.is_free(done)) {
+            Some(free) if free < until => own.records[free].before(),
+            _ => position,
         }
     }
 
     /// The first position, from this one on, after which the strand is in no transaction and holds
     /// no lock; the last of all if there is none.
-    pub(super) fn next_free(&self, strand: StrandId, mut position: u64) -> u64 {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
+    pub(super) fn next_free(&self, strand: StrandId, position: u64) -> u64 {
+        let Some(own) = self.strands.get(strand) else {
             return position;
         };
-        loop {
-            let before = position;
-            if let Some((_, end)) = own.transaction(position) {
-                position = end;
-            }
-            let until = own.until(position);
-            if own.state(until) != LockState::FREE {
-                let mut rest = own.records[until..].iter();
-                position = rest
-                    .find(|record| record.state == LockState::FREE)
-                    .map_or(u64::MAX, |record| record.position);
-            }
-            if position == before {
-                return position;
-            }
+        let until = own.until(position);
+        if own.is_free(until) {
+            return position;
         }
+        let free = own.records[until..].iter().find(|record| record.is_free);
+        free.map_or(u64::MAX, Record::position)
+    }
+
+    fn between(&self, strand: StrandId, from: u64, to: u64) -> &[Record] {
+        let own = self.strands.get(strand);
+        own.map_or(&[], |own| own.between(from, to))
     }
 
     /// All that is kept of a strand between two positions, the later one included, in its order.
@@ -315,52 +304,37 @@ impl Skeleton {
         from: u64,
         to: u64,
     ) -> impl Iterator<Item = (Event, u64)> + '_ {
-        let own = self.strands.get(strand.0 as usize);
-        let event = move |op, target, position| {
-            let site = SiteId::NONE;
+        let records = self.between(strand, from, to).iter();
+        records.map(move |record| {
             let event = Event {
                 strand,
-                target,
-                site,
-                op,
+                target: record.target,
+                site: SiteId::NONE,
+                op: record.op,
             };
-            (event, position)
-        };
-        let records = own
-            .map_or(&[][..], |own| &own.records[own.until(from)..own.until(to)])
-            .iter()
-            .map(move |record| event(record.op, record.target, record.position));
-        let mut bounds = own
-            .map_or(&[][..], |own| {
-                let transactions = &own.transactions;
-                let first = transactions.partition_point(|&(_, end)| end <= from);
-                let last = transactions.partition_point(|&(begin, _)| begin < to);
-                &transactions[first..last.max(first)]
-            })
-            .iter()
-            .flat_map(move |&(begin, end)| {
-                let begins = from <= begin && begin < to;
-                let ends = from < end && end <= to && end != OPEN;
-                let begin = begins.then(|| event(Op::Begin, 0, begin));
-                let end = ends.then(|| event(Op::End, 0, end));
-                begin.into_iter().chain(end)
-            })
-            .peekable();
-        let mut records = records.peekable();
-        std::iter::from_fn(move || match (records.peek(), bounds.peek()) {
-            (Some((_, record)), Some((event, bound)))
-                if bound < record || bound == record && event.op == Op::End =>
-            {
-                bounds.next()
-            }
-            (None, _) => bounds.next(),
-            _ => records.next(),
+            (event, record.position())
         })
     }
 
     /// Is anything kept of a strand between two positions, the later one included?
     pub(super) fn has_steps(&self, strand: StrandId, from: u64, to: u64) -> bool {
-        from < to && self.steps(strand, from, to).next().is_some()
+        !self.between(strand, from, to).is_empty()
+    }
+
+    /// The ordering events of a strand between two positions, the later one included.
+    fn ordering(
+        &self,
+        strand: StrandId,
+        (from, to): (u64, u64),
+    ) -> impl Iterator<Item = &Record> + '_ {
+        let own = self.strands.get(strand);
+        own.into_iter().flat_map(move |own| {
+            let (from, to) = (own.until(from), own.until(to));
+            let first = own.ordering.partition_point(|&at| (at as usize) < from);
+            let rest = own.ordering[first..].iter().map(|&at| at as usize);
+            rest.take_while(move |&at| at < to)
+                .map(|at| &own.records[at])
+        })
     }
 
     /// What a strand's events between two positions, the later one included, wait for: `need(event,
@@ -368,48 +342,19 @@ impl Skeleton {
     pub(super) fn waits(
         &self,
         strand: StrandId,
-        from: u64,
-        to: u64,
+        range: (u64, u64),
         mut need: impl FnMut(u64, StrandId, u64),
     ) {
-        let Some(own) = self.strands.get(strand.0 as usize) else {
-            return;
-        };
-        let (from, to) = (own.until(from), own.until(to));
-        let first = own.ordering.partition_point(|&at| (at as usize) < from);
-        for &at in &own.ordering[first..] {
-            if at as usize >= to {
-                break;
-            }
-            let record = &own.records[at as usize];
+        for record in self.ordering(strand, range) {
             self.needs(record, |other, position| {
-                need(record.position, other, position);
+                need(record.position(), other, position);
             });
         }
     }
-
-    /// The ordering events that a strand's run covers: those after `from`, up to `to`.
-    pub(super) fn ordering(
-        &self,
-        strand: StrandId,
-        from: u64,
-        to: u64,
-    ) -> impl Iterator<Item = (u64, Op, u32)> + '_ {
-        let own = self.strands.get(strand.0 as usize);
-        own.into_iter().flat_map(move |own| {
-            own.records[own.until(from)..own.until(to)]
-                .iter()
-                .filter(|record| {
-                    matches!(
-                        record.op,
-                        Op::Fork | Op::Join | Op::Signal | Op::Await | Op::Send | Op::Recv
-                    )
-                })
-                .map(|record| (record.position, record.op, record.target))
-        })
-    }
 }
 
-fn takes(op: Op) -> bool {
-    matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade)
+/// Orders events of different strands.
+pub(super) fn orders(op: Op) -> bool {
+    use Op::{Await, Fork, Join, Recv, Send, Signal};
+    matches!(op, Fork | Join | Signal | Await | Send | Recv)
 }

@@ -177,7 +177,27 @@ pub(crate) struct Judge {
     held: Vec<Vec<LockState>>,
     /// For each position: the transaction's number, if in a block.
     transaction: HashMap<u64, u64>,
+    /// The messages that hand a lock over.
+    carried: Carried,
     trace: Trace,
+}
+
+/// By message: the lock that it hands over, and whether that is shared.
+pub(crate) type Carried = BTreeMap<u32, (u32, bool)>;
+
+/// A message that hands a lock over is its release and its acquire.
+fn lock_event(event: Event, carried: &Carried) -> Event {
+    let (op, &(target, _)) = match (event.op, carried.get(&event.target)) {
+        (Op::Send, Some(lock)) => (Op::Release, lock),
+        (Op::Recv, Some(lock @ (_, false))) => (Op::Acquire, lock),
+        (Op::Recv, Some(lock @ (_, true))) => (Op::AcquireShared, lock),
+        _ => return event,
+    };
+    Event {
+        op,
+        target,
+        ..event
+    }
 }
 
 /// How many events of each strand have been played.
@@ -185,6 +205,11 @@ pub(crate) type Place = Vec<u8>;
 
 impl Judge {
     pub(crate) fn new(trace: &[Event]) -> Judge {
+        Judge::with_carried(trace, Carried::new())
+    }
+
+    /// Of a trace in which some messages hand a lock over.
+    pub(crate) fn with_carried(trace: &[Event], carried: Carried) -> Judge {
         let count = trace
             .iter()
             .flat_map(|e| {
@@ -207,6 +232,7 @@ impl Judge {
             let strand = event.strand.0 as usize;
             strands[strand].push((position, event));
             let mut holds = held[strand].last().expect("at least the start").clone();
+            let event = lock_event(event, &carried);
             let place = holds.iter().position(|held| held.lock == event.target);
             match event.op {
                 Op::Acquire | Op::AcquireShared => {
@@ -238,6 +264,7 @@ impl Judge {
             strands,
             held,
             transaction,
+            carried,
             trace: trace.to_vec(),
         }
     }
@@ -298,7 +325,7 @@ impl Judge {
                             .iter()
                             .find(|held| held.lock == event.target)
                             .is_none_or(|held| shared && held.shared)
-                })
+                }) && !self.is_on_its_way(place, event.target, shared)
             }
             Op::Join => {
                 usize::from(place[event.target as usize])
@@ -311,6 +338,20 @@ impl Judge {
             ),
             _ => true,
         }
+    }
+
+    /// Is the lock handed over just now, so that nobody can take it?
+    fn is_on_its_way(&self, place: &Place, lock: u32, shared: bool) -> bool {
+        let mut carried = self.carried.iter();
+        carried.any(|(&message, &(carried, by_readers))| {
+            let done = |op| {
+                let of = |&at: &usize| (self.trace[at].op, self.trace[at].target) == (op, message);
+                let at = (0..self.trace.len()).find(of).expect("sent and received");
+                self.is_done(place, at as u64 + 1)
+            };
+            let is_excluded = carried == lock && !(shared && by_readers);
+            is_excluded && done(Op::Send) && !done(Op::Recv)
+        })
     }
 
     /// Every place that a schedule leads to, with the places that come next, in an order in which those come later.

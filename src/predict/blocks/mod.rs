@@ -8,29 +8,26 @@
 //! Whoever compares blocks compares all schedules at once, and equal blocks are stored once, so
 //! that memory follows what the program does differently and not how often.
 //!
-//! **One variable** (theorem 3). Every pair of neighbouring accesses of a variable within a
-//! transaction is a *gap*: neighbouring as seen by what might come between, so that for a read the
-//! reads do not count, and for an update its own kind does not. Every access is a *point*. A point
-//! of another strand that conflicts with both ends of a gap, can come between them by locks and
-//! order, makes a violation; these are the papers' four patterns and, because the engines decide
-//! conflict serializability, `write, write, write`.
+//! **One variable** (theorem 3). Two neighbouring accesses of a transaction, with an access of
+//! another strand between them that conflicts with both: [`Minimal`](super::Minimal) finds these,
+//! so that they are not looked for here.
 //!
 //! **Two transactions** (theorem 4) **and any number** (theorem 5). Call accesses of one
 //! transaction and variable a class if they conflict with the same: plain reads, writes, updates of
-//! one kind. If no point falls into a gap, then in any schedule all conflicts between two classes
-//! of two transactions point in one direction (take `e1 < f1` and `f2 < e2`: either an `f` lies
-//! between two `e`, or an `e` between two `f`), so that one access of each class says which: the
-//! first read, the final write, the last update of each kind. A read after an own plain write needs
-//! no keeping, because whatever conflicts with it conflicts with that write and does not come
-//! between them; these are the papers' initial reads and final writes. A transaction is kept as the
-//! sequence of its representatives and of the lock regions around and between them: locks held
-//! throughout and `heldmid` follow from it. A cycle is a sequence of conflicts `a1 -> b1`, `a2 ->
-//! b2`, ..., where the transaction of `b1` is that of `a2` or comes before it on every schedule
-//! (same strand, fork, join, signal, message), and so on round. At least one transaction is left by
-//! an access and entered again by a later one; the search starts there, takes short cycles first,
-//! and visits no strand twice: a cycle that does can be cut short by that strand's own order.
-//! Independent transactions share no variable and no order and never meet in this search, which is
-//! the papers' partition into disjoint sets.
+//! one kind. If nothing comes between a transaction's accesses of one variable, then in any
+//! schedule all conflicts between two classes of two transactions point in one direction (take `e1
+//! < f1` and `f2 < e2`: either an `f` lies between two `e`, or an `e` between two `f`), so that one
+//! access of each class says which: the first read, the final write, the last update of each kind.
+//! A read after an own plain write needs no keeping, because whatever conflicts with it conflicts
+//! with that write and does not come between them; these are the papers' initial reads and final
+//! writes. A transaction is kept as the sequence of its representatives and of the lock regions
+//! around and between them: locks held throughout and `heldmid` follow from it. A cycle is a
+//! sequence of conflicts `a1 -> b1`, `a2 -> b2`, ..., where the transaction of `b1` is that of `a2`
+//! or comes before it on every schedule (same strand, fork, join, signal, message), and so on
+//! round. At least one transaction is left by an access and entered again by a later one; the
+//! search starts there, takes short cycles first, and visits no strand twice: a cycle that does can
+//! be cut short by that strand's own order. Independent transactions share no variable and no order
+//! and never meet in this search, which is the papers' partition into disjoint sets.
 //!
 //! **Schedules.** The papers' tests are exact only where no deadlock is possible. So for every
 //! cycle a schedule is looked for in the skeleton of lock and order events; the cycle is
@@ -43,28 +40,17 @@
 //! *Escape*: an object is unescaped until a second strand touches it, and what it went through
 //! before is not forgotten then (the second strand's run may be parallel to it, as in every serial
 //! run of two tests) but compared like all else; fork and join order exclude what was
-//! initialisation. If it retires unescaped, all that was kept of it is dropped.
+//! initialisation.
 //!
-//! **The papers' own question** is view serializability, which calls writes that nobody sees
-//! atomic. [`Blocks::papers`] answers that one, with 1v-blocks and 2v-blocks to the letter, and
-//! [`exhaustive`] is theorem 5 to the letter.
+//! The papers' own question is view serializability, which calls writes that nobody sees atomic.
+//! `tests/predict_papers` has their algorithms to the letter.
 
-mod exhaustive;
-mod papers;
-mod replay;
 mod search;
-mod serial;
 mod summary;
-#[cfg(test)]
-pub(super) mod tests;
 
-pub use exhaustive::{Kept, Verdict, exhaustive};
-pub use serial::Equivalence;
-
-use super::realise::Realiser;
-use super::{Analysis, Context, Outcome, Prediction, Set, Tier};
-use crate::trace::{Event, ObjectId, Op};
-use search::{Cycles, Findings, one_variable};
+use super::{Analysis, Context, Outcome, doubt};
+use crate::trace::Event;
+use search::{Cycles, Findings};
 use summary::Summaries;
 
 /// Where the searches stop. What was cut short is said in the outcome.
@@ -98,7 +84,7 @@ impl Default for Bounds {
 /// use aerodrome::predict::{Analysis, Context, Tier, blocks::Blocks};
 /// use aerodrome::trace::{Event, Op, SiteId, StrandId};
 ///
-/// // A transaction reads two variables; then, in this run, another strand's transaction writes both.
+/// // A transaction reads two variables; then, in this run, another strand's writes both.
 /// let run = [(0, Op::Begin, 0), (0, Op::Read, 1), (0, Op::Read, 2), (0, Op::End, 0),
 ///            (1, Op::Begin, 1), (1, Op::Write, 1), (1, Op::Write, 2), (1, Op::End, 1)];
 /// let mut blocks = Box::new(Blocks::new());
@@ -112,144 +98,62 @@ impl Default for Bounds {
 /// assert_eq!(outcome.predictions[0].pattern, "a cycle of 2 transactions");
 /// assert_eq!(outcome.predictions[0].tier, Tier::Predicted);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Blocks {
     kept: Summaries,
-    /// Schedules are looked for.
-    realises: bool,
     bounds: Bounds,
-    papers: bool,
-    /// Locks of which the second was acquired while the first was held.
-    nested: Set<(ObjectId, ObjectId)>,
-}
-
-impl Default for Blocks {
-    fn default() -> Blocks {
-        Blocks::new()
-    }
 }
 
 impl Blocks {
-    /// Conflict serializability, with schedules.
+    /// Within the usual bounds.
     pub fn new() -> Blocks {
-        Blocks::with(Bounds::default())
+        Blocks::default()
     }
 
-    /// The same with other bounds.
+    /// Within other bounds.
     pub fn with(bounds: Bounds) -> Blocks {
         Blocks {
-            kept: Summaries::new(false),
-            realises: true,
             bounds,
-            papers: false,
-            nested: Set::default(),
+            ..Blocks::default()
         }
     }
 
-    /// Looks for no schedules: all that is found is potential.
-    pub fn without_schedules(bounds: Bounds) -> Blocks {
-        Blocks {
-            realises: false,
-            ..Blocks::with(bounds)
-        }
-    }
-
-    /// View serializability, by 1v-blocks and 2v-blocks as the papers have them: theorems 3 and 4.
-    pub fn papers() -> Blocks {
-        Blocks {
-            kept: Summaries::new(true),
-            realises: false,
-            papers: true,
-            ..Blocks::with(Bounds::default())
-        }
-    }
-
-    /// How many different blocks are kept: gaps, points, and summaries of transactions.
+    /// How many different transactions are kept.
     pub fn kept(&self) -> usize {
-        let of =
-            |shared: &summary::Shared| shared.points.len() + shared.gaps.len() + shared.ones.len();
-        self.kept.variables.values().map(of).sum::<usize>() + self.kept.summaries.len()
+        self.kept.summaries.len()
     }
 }
 
 impl Analysis for Blocks {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
-        if let Op::Acquire | Op::AcquireShared | Op::Upgrade = event.op {
-            let held = now.locks.held(now.before);
-            let pairs = held
-                .iter()
-                .map(|hold| (hold.lock, event.object()))
-                .filter(|(held, lock)| held != lock);
-            self.nested.extend(pairs);
-        }
         self.kept.step(event, position, now);
     }
 
     fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
         self.kept.finish(now);
+        let mut findings = Findings::new(now, self.bounds);
+        Cycles::new(&self.kept, now, &mut findings).search();
         let mut outcome = Outcome::default();
-        if self.papers {
-            let whole = papers::pairs(
-                &self.kept,
-                &now.order,
-                self.bounds.comparisons,
-                &mut outcome.predictions,
-            );
-            outcome
-                .notes
-                .extend((!whole).then(|| cut_short(self.bounds)));
-            outcome.notes.extend(self.doubt(&outcome.predictions));
-            return outcome;
-        }
-        let mut findings = Findings::new(now, self.realises, self.bounds);
-        one_variable(&self.kept, &now.order, &mut findings);
-        if !findings.cut_short {
-            Cycles::new(&self.kept, &now.order, &mut findings).search();
-        }
         if findings.cut_short {
-            outcome.notes.push(cut_short(findings.bounds));
+            outcome.notes.push(format!(
+                "blocks: the search was cut short after {} comparisons: may be incomplete",
+                findings.bounds.comparisons
+            ));
         }
-        if findings
-            .realiser
-            .as_ref()
-            .is_some_and(Realiser::is_exhausted)
-        {
+        if findings.realiser.is_exhausted() {
             outcome.notes.push(format!(
                 "blocks: no more than {} schedules were looked for: what has none may be possible",
                 self.bounds.schedules
             ));
         }
-        if self.kept.strands_that_pass_on() > self.bounds.conflicts {
+        if self.kept.strands_that_pass_on(now) > self.bounds.conflicts {
             outcome.notes.push(format!(
                 "blocks: cycles of more than {} conflicts were not looked for: may be incomplete",
                 self.bounds.conflicts
             ));
         }
         outcome.predictions = findings.predictions;
-        outcome.predictions.sort_by_key(|found| found.tier);
-        outcome.notes.extend(self.doubt(&outcome.predictions));
+        outcome.notes.extend(doubt(&outcome.predictions, now));
         outcome
     }
-}
-
-impl Blocks {
-    /// The theorems assume that there are no deadlocks: where they are possible, what has no
-    /// schedule is doubtful.
-    fn doubt(&self, found: &[Prediction]) -> Option<String> {
-        let crosswise = || {
-            self.nested
-                .iter()
-                .any(|&(a, b)| self.nested.contains(&(b, a)))
-        };
-        let doubtful = found.iter().any(|found| found.tier == Tier::Potential) && crosswise();
-        let note = "blocks: some locks are taken in either order, so that deadlocks are possible; what has no schedule may be a false alarm";
-        doubtful.then(|| note.to_string())
-    }
-}
-
-fn cut_short(bounds: Bounds) -> String {
-    format!(
-        "blocks: the search was cut short after {} comparisons: may be incomplete",
-        bounds.comparisons
-    )
 }

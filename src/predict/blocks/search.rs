@@ -1,13 +1,16 @@
-//! Cycles of transactions: one variable, two transactions, any number.
+//! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Place, Summaries, Summary, disjoint};
-use crate::check::{Access, Transaction};
-use crate::predict::realise::{Answer, Point, Realiser};
+use super::summary::{Summaries, Summary};
+use crate::check::Access;
+use crate::dense::Dense;
+use crate::predict::locks::disjoint;
+use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Hold, Map, Order, Period, Prediction, Set, Step, Tier, conflict, word,
+    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, conflict, likeness,
 };
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::trace::{ObjectId, Op, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// The access of a summary, by index.
@@ -25,52 +28,24 @@ struct Candidate {
 /// One conflict of a cycle: the first access comes before the second.
 type Hop = (Node, Node);
 
-/// What makes two findings the same: for each access its block, its operation and where it is.
-type Key = Vec<(Option<BlockId>, Op, SiteId, Option<ObjectId>)>;
-
 /// What the searches share: bounds, schedules, and the findings.
 pub(super) struct Findings<'a> {
-    /// Where schedules are looked for.
-    pub(super) realiser: Option<Realiser<'a>>,
+    pub(super) realiser: Realiser<'a>,
     pub(super) bounds: Bounds,
     /// Comparisons made so far.
     pub(super) compared: u64,
     pub(super) cut_short: bool,
     pub(super) predictions: Vec<Prediction>,
-    known: Map<Key, usize>,
+    known: FxHashMap<Vec<Part>, usize>,
 }
 
 /// So many accesses are compared whatever the trace's length, so that the time stays linear in it.
 const COMPARISONS: u64 = 4 << 20;
 
-/// A member of a cycle, as a step of the report.
-#[derive(Clone, Debug)]
-struct Member {
-    step: Step,
-    begin: u64,
-}
-
-impl Member {
-    fn point(&self) -> Point {
-        let access = &self.step.access;
-        let event = Event {
-            strand: access.strand,
-            target: access.object.map_or(0, |object| object.0),
-            site: access.site,
-            op: access.op,
-        };
-        Point {
-            event,
-            position: access.position,
-            begin: self.begin,
-        }
-    }
-}
-
 impl<'a> Findings<'a> {
-    pub(super) fn new(now: &'a Context, realises: bool, bounds: Bounds) -> Findings<'a> {
+    pub(super) fn new(now: &'a Context, bounds: Bounds) -> Findings<'a> {
         Findings {
-            realiser: realises.then(|| Realiser::new(now, bounds.schedules, bounds.states)),
+            realiser: Realiser::new(now, bounds.schedules, bounds.states),
             bounds: Bounds {
                 comparisons: bounds
                     .comparisons
@@ -80,7 +55,7 @@ impl<'a> Findings<'a> {
             compared: 0,
             cut_short: false,
             predictions: Vec::new(),
-            known: Map::default(),
+            known: FxHashMap::default(),
         }
     }
 
@@ -94,32 +69,34 @@ impl<'a> Findings<'a> {
     /// Tries to find a schedule for a cycle and reports it. False if there is none.
     fn report(
         &mut self,
-        hops: &[(Member, Member)],
+        hops: &[(Step, Step)],
         ends: &[(StrandId, u64)],
         pattern: impl FnOnce() -> String,
     ) -> bool {
-        let mut members: Vec<&Member> = hops.iter().flat_map(|(a, b)| [a, b]).collect();
-        members.sort_by_key(|member| member.step.access.position);
-        members.dedup_by_key(|member| member.step.access.position);
-        let mut key: Key = members.iter().map(|member| key(&member.step)).collect();
-        key.sort_unstable();
+        let steps = hops.iter().flat_map(|(a, b)| [a, b]).cloned();
+        let mut accesses: Vec<Step> = steps.collect();
+        accesses.sort_by_key(|step| step.access.position);
+        accesses.dedup_by_key(|step| step.access.position);
+        let key = likeness(accesses.iter());
         if let Some(&at) = self.known.get(&key) {
             self.predictions[at].count += 1;
             return true;
         }
+        let at = |step: &Step| {
+            let position = step.access.position;
+            accesses.partition_point(|step| step.access.position < position)
+        };
+        let pairs: Vec<(usize, usize)> = hops.iter().map(|(a, b)| (at(a), at(b))).collect();
         let mut prediction = Prediction {
             analysis: AnalysisKind::Blocks,
             tier: Tier::Potential,
             pattern: pattern(),
-            accesses: members.iter().map(|member| member.step.clone()).collect(),
+            accesses,
             schedule: Vec::new(),
             notes: Vec::new(),
             count: 1,
         };
-        let pairs: Vec<(Point, Point)> = hops.iter().map(|(a, b)| (a.point(), b.point())).collect();
-        if let Some(realiser) = &mut self.realiser
-            && realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible
-        {
+        if self.realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
         self.known.insert(key, self.predictions.len());
@@ -128,124 +105,19 @@ impl<'a> Findings<'a> {
     }
 }
 
-fn key(step: &Step) -> (Option<BlockId>, Op, SiteId, Option<ObjectId>) {
-    let block = step
-        .transaction
-        .as_ref()
-        .and_then(|transaction| transaction.block);
-    let access = &step.access;
-    // Where sites are not known, objects tell findings apart.
-    let object = if access.site == SiteId::NONE {
-        access.object
-    } else {
-        None
-    };
-    (block, access.op, access.site, object)
-}
-
-/// One variable (theorem 3): an access of one transaction between two of another, in conflict with
-/// both.
-pub(super) fn one_variable(kept: &Summaries, order: &Order, findings: &mut Findings<'_>) {
-    for (object, shared) in kept.contended() {
-        let mut gaps: Vec<_> = shared.gaps.iter().collect();
-        gaps.sort_unstable_by_key(|(_, (early, late))| (early.position, late.position));
-        let mut points: Vec<_> = shared.points.iter().collect();
-        points.sort_unstable_by_key(|(_, place)| place.position);
-        let mut done = Set::default();
-        for (gap, (early, late)) in gaps {
-            for (point, place) in &points {
-                if !findings.compare() {
-                    return;
-                }
-                if point.strand == gap.strand
-                    || !conflict(gap.early, point.access)
-                    || !conflict(point.access, gap.late)
-                    || !kept.locksets.disjoint(gap.held, point.held)
-                    || order.before(point.period, gap.periods.0)
-                    || order.before(gap.periods.1, point.period)
-                {
-                    continue;
-                }
-                // Another pair of strands or locks, but the same three places.
-                let at = |place: &Place| {
-                    if place.site == SiteId::NONE {
-                        place.position
-                    } else {
-                        u64::from(place.site.0)
-                    }
-                };
-                let here = (
-                    gap.early,
-                    gap.late,
-                    point.access,
-                    at(early),
-                    at(late),
-                    at(place),
-                );
-                if done.contains(&here) {
-                    continue;
-                }
-                let member = |strand: StrandId, op: Op, place: &Place, held: &[Hold]| {
-                    let access = Access {
-                        position: place.position,
-                        strand,
-                        op,
-                        object: Some(object),
-                        site: place.site,
-                    };
-                    let begin = place
-                        .owner
-                        .as_ref()
-                        .and_then(|owner| owner.begin)
-                        .unwrap_or(place.position);
-                    Member {
-                        step: Step {
-                            access,
-                            transaction: place.owner.clone(),
-                            held: held.to_vec(),
-                        },
-                        begin,
-                    }
-                };
-                let through = kept.locksets.holds(gap.held);
-                let first = member(gap.strand, gap.early, early, through);
-                let middle = member(
-                    point.strand,
-                    point.access,
-                    place,
-                    kept.locksets.holds(point.held),
-                );
-                let last = member(gap.strand, gap.late, late, through);
-                let hops = [(first, middle.clone()), (middle, last)];
-                let pattern = || {
-                    format!(
-                        "{}, {}, {}",
-                        word(gap.early),
-                        word(point.access),
-                        word(gap.late)
-                    )
-                };
-                if findings.report(&hops, &[], pattern) {
-                    done.insert(here);
-                }
-            }
-        }
-    }
-}
-
 /// Any number of transactions (theorems 4 and 5): see [the module](super).
 pub(super) struct Cycles<'a, 'b> {
     kept: &'a Summaries,
     order: &'a Order,
     /// For each variable the accesses that can conflict, sorted.
-    nodes: Map<ObjectId, Rc<[Candidate]>>,
+    nodes: FxHashMap<ObjectId, Rc<[Candidate]>>,
     /// For each strand its summaries with such accesses, by the last time that they happened.
-    strand_summaries: Vec<Vec<usize>>,
+    strand_summaries: Dense<StrandId, Vec<usize>>,
     findings: &'a mut Findings<'b>,
     hops: Vec<Hop>,
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
-    found: Set<(usize, usize)>,
+    found: FxHashSet<(usize, usize)>,
 }
 
 /// Where a cycle came back to its first transaction.
@@ -254,52 +126,49 @@ const BY_ORDER: usize = usize::MAX;
 impl<'a, 'b> Cycles<'a, 'b> {
     pub(super) fn new(
         kept: &'a Summaries,
-        order: &'a Order,
+        now: &'a Context,
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
-        let mut nodes: Map<ObjectId, Vec<Candidate>> = Map::default();
-        let mut strand_summaries: Vec<Vec<usize>> = Vec::new();
+        let mut nodes: FxHashMap<ObjectId, Vec<Candidate>> = FxHashMap::default();
+        let mut strand_summaries: Dense<StrandId, Vec<usize>> = Dense::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
-            let mut contended = false;
-            for (index, &(op, variable)) in summary.shape.accesses.iter().enumerate() {
-                if kept.is_contended(variable) {
-                    nodes.entry(variable).or_default().push(Candidate {
-                        node: (at, index),
-                        op,
-                        strand: summary.strand,
-                        period: summary.periods[index],
-                    });
-                    contended = true;
+            let accesses = summary.shape.accesses.iter().enumerate();
+            let contended =
+                accesses.filter(|(_, (_, variable))| now.usage(*variable).is_contended());
+            for (index, &(op, variable)) in contended {
+                nodes.entry(variable).or_default().push(Candidate {
+                    node: (at, index),
+                    op,
+                    strand: summary.strand,
+                    period: summary.periods[index],
+                });
+                let own = strand_summaries.entry(summary.strand);
+                if own.last() != Some(&at) {
+                    own.push(at);
                 }
             }
-            let strand = summary.strand.0 as usize;
-            if contended {
-                let count = strand_summaries.len().max(strand + 1);
-                strand_summaries.resize_with(count, Vec::new);
-                strand_summaries[strand].push(at);
-            }
         }
-        for own in &mut strand_summaries {
-            own.sort_by_key(|&at| last(&kept.summaries[at]).begin);
+        for own in strand_summaries.iter_mut() {
+            own.sort_by_key(|&at| kept.summaries[at].last().begin);
         }
+        let nodes = nodes
+            .into_iter()
+            .map(|(variable, own)| (variable, own.into()));
         Cycles {
             kept,
-            order,
-            nodes: nodes
-                .into_iter()
-                .map(|(at, own)| (at, own.into()))
-                .collect(),
+            order: &now.order,
+            nodes: nodes.collect(),
             strand_summaries,
             findings,
             hops: Vec::new(),
             strands: Vec::new(),
-            found: Set::default(),
+            found: FxHashSet::default(),
         }
     }
 
     /// Looks for short cycles first, so that a pair of accesses is reported with its shortest.
     pub(super) fn search(&mut self) {
-        let mut found: Map<usize, Set<(usize, usize)>> = Map::default();
+        let mut found: FxHashMap<usize, FxHashSet<(usize, usize)>> = FxHashMap::default();
         for conflicts in 1..=self.findings.bounds.conflicts {
             for start in 0..self.kept.summaries.len() {
                 // A unary transaction is never left and entered again.
@@ -405,15 +274,15 @@ impl<'a, 'b> Cycles<'a, 'b> {
         for out in 0..self.summary(at).shape.accesses.len() {
             self.leave((at, out), start, left);
         }
-        for strand in 0..self.strand_summaries.len() {
-            let own = self.summary(at).strand == StrandId(strand as u32);
-            if !own && self.strands.contains(&StrandId(strand as u32)) {
+        for strand in (0..self.strand_summaries.len() as u32).map(StrandId) {
+            let is_own = self.summary(at).strand == strand;
+            if !is_own && self.strands.contains(&strand) {
                 continue;
             }
             // A strand's summaries that come later are the last ones.
-            let earlier =
-                self.strand_summaries[strand].partition_point(|&next| !self.is_later(at, next));
-            for index in earlier..self.strand_summaries[strand].len() {
+            let own = &self.strand_summaries[strand];
+            let earlier = own.partition_point(|&next| !self.is_later(at, next));
+            for index in earlier..own.len() {
                 if !self.findings.compare() {
                     return;
                 }
@@ -421,15 +290,11 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 if next == at || next == start {
                     continue;
                 }
-                if !own {
-                    self.strands.push(StrandId(strand as u32));
-                }
+                self.strands.push(strand);
                 for out in 0..self.summary(next).shape.accesses.len() {
                     self.leave((next, out), start, left);
                 }
-                if !own {
-                    self.strands.pop();
-                }
+                self.strands.pop();
             }
         }
     }
@@ -438,7 +303,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn is_later(&self, at: usize, other: usize) -> bool {
         let (own, other) = (self.summary(at), self.summary(other));
         if own.strand == other.strand {
-            last(other).begin > own.first.begin
+            other.last().begin > own.first.begin
         } else {
             self.order.before(own.span.0, other.span.1)
         }
@@ -465,21 +330,19 @@ impl<'a, 'b> Cycles<'a, 'b> {
         if back != BY_ORDER && !self.plausible(start, first, back) {
             return;
         }
-        let hops: Vec<(Member, Member)> = (0..self.hops.len()).map(|at| self.members(at)).collect();
-        let mut owners: Vec<usize> = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
-        owners.sort_unstable();
-        owners.dedup();
+        let hops: Vec<(Step, Step)> = (0..self.hops.len()).map(|at| self.steps(at)).collect();
+        let owners = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]);
+        let owners: FxHashSet<usize> = owners.collect();
         // Where order on all schedules leads from one transaction to another, it need not do so
         // before the latter's end.
-        let mut ends = Vec::new();
-        for pair in self
+        let by_order = self
             .hops
             .windows(2)
-            .filter(|pair| pair[0].1.0 != pair[1].0.0)
-        {
-            let summary = self.summary(pair[1].0.0);
-            ends.push((summary.strand, last(summary).end));
-        }
+            .filter(|pair| pair[0].1.0 != pair[1].0.0);
+        let by_order = by_order.map(|pair| self.summary(pair[1].0.0));
+        let mut ends: Vec<(StrandId, u64)> = by_order
+            .map(|summary| (summary.strand, summary.last().end))
+            .collect();
         if back == BY_ORDER {
             let summary = self.summary(start);
             ends.push((summary.strand, summary.first.end));
@@ -511,44 +374,30 @@ impl<'a, 'b> Cycles<'a, 'b> {
         })
     }
 
-    fn members(&self, at: usize) -> (Member, Member) {
+    /// The accesses of a conflict.
+    fn steps(&self, at: usize) -> (Step, Step) {
         let (out, into) = self.hops[at];
         // Where a strand came by its own order from one transaction to a later one, the later one
         // is the last of its like.
         let late = at > 0 && self.hops[at - 1].1.0 != out.0;
-        (self.member(out, late), self.member(into, false))
+        (self.step(out, late), self.step(into, false))
     }
 
-    fn member(&self, node: Node, late: bool) -> Member {
+    fn step(&self, node: Node, late: bool) -> Step {
         let summary = self.summary(node.0);
-        let occurrence = if late { last(summary) } else { &summary.first };
+        let occurrence = if late { summary.last() } else { &summary.first };
         let (op, object) = self.access(node);
         let (position, site) = occurrence.accesses[node.1];
-        let access = Access {
-            position,
-            strand: summary.strand,
-            op,
-            object: Some(object),
-            site,
-        };
-        let transaction = summary.block.map(|block| Transaction {
-            strand: summary.strand,
-            block: Some(block),
-            begin: Some(occurrence.begin),
-            site: occurrence.site,
-        });
-        let held = summary.shape.held(node.1);
-        Member {
-            step: Step {
-                access,
-                transaction,
-                held,
+        Step {
+            access: Access {
+                position,
+                strand: summary.strand,
+                op,
+                object: Some(object),
+                site,
             },
-            begin: occurrence.begin,
+            transaction: summary.transaction(occurrence),
+            held: summary.shape.held(node.1),
         }
     }
-}
-
-fn last(summary: &Summary) -> &super::summary::Occurrence {
-    summary.last.as_ref().unwrap_or(&summary.first)
 }

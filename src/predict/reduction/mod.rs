@@ -9,7 +9,8 @@
 //! *Movers.* An acquire moves right, a release left: the neighbour cannot be an operation on the
 //! same lock. The same holds for what waits (join, await, receive) and what is waited for (fork,
 //! signal, send), which the papers take for boundaries of transactions. Accesses of a variable
-//! without races move both ways, with races neither: see [`RaceTest`]. A lock that one strand alone
+//! without races move both ways, with races neither: two accesses race that conflict, are parallel
+//! and have no lock in common (RV 2003, theorem 4.3, with periods). A lock that one strand alone
 //! uses, or that is held only while another lock is held exclusively (a protected lock), moves both
 //! ways; re-entrant acquires are not in a lowered trace.
 //!
@@ -21,35 +22,28 @@
 //! without: every acquire moves right, every release left, and all of them count, so that more
 //! transactions are not reducible, among them the first paper's example (8).
 //!
-//! *Offline* ([`Reduction::offline`]), variables and locks are judged by the whole run, and
-//! transactions only then. What is kept of a transaction is its sequence of lock and order events
-//! with, between two of them, the sorts of accesses made once and those made more often: the
-//! papers' tree, written in a row, so that locks need not be nested. Equal sequences are kept once.
-//! A critical section that is the same as the two before it is not kept: the automaton has three
-//! states in a row and only goes forward, so that a third passage leads where the second led.
-//! *Online* ([`Reduction::online`]), every event is classified by what is known so far and nothing
-//! is kept but the phase; a transaction that was fine then may not be so now, and violations are
-//! missed.
+//! Variables and locks are judged by the whole run, and transactions only then. What is kept of a
+//! transaction is its sequence of lock and order events with, between two of them, the sorts of
+//! accesses made once and those made more often: the papers' tree, written in a row, so that locks
+//! need not be nested. Equal sequences are kept once. A critical section that is the same as the
+//! two before it is not kept: the automaton has three states in a row and only goes forward, so
+//! that a third passage leads where the second led.
 //!
 //! Theorems 1 and 2 assume that no deadlock is possible.
 
 mod movers;
 mod races;
-#[cfg(test)]
-pub(super) mod tests;
-
-pub use movers::Mover;
-pub use races::RaceTest;
 
 use super::{
-    Analysis, AnalysisKind, Context, Hold, Map, Outcome, Prediction, Step, Tier, access, is_access,
-    one_of, word,
+    Analysis, AnalysisKind, Context, LockState, Outcome, Prediction, Step, Tier, access, is_access,
+    names, word,
 };
 use crate::check::Transaction;
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use movers::{LockUse, Phase};
-use races::{Races, Use};
-use std::str::FromStr;
+use crate::dense::Dense;
+use crate::trace::{BlockId, Event, ObjectId, Op, StrandId};
+use movers::{LockUse, Mover, Phase};
+use races::Races;
+use rustc_hash::FxHashMap;
 
 /// Whose rules say which events move both ways, and what is left out.
 ///
@@ -72,26 +66,7 @@ pub enum Rules {
     Tse2006,
 }
 
-impl Rules {
-    /// Both of them.
-    pub const ALL: [Rules; 2] = [Rules::Rv2003, Rules::Tse2006];
-
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rules::Rv2003 => "rv2003",
-            Rules::Tse2006 => "tse2006",
-        }
-    }
-}
-
-impl FromStr for Rules {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Rules, String> {
-        one_of(&Rules::ALL, Rules::name, name)
-    }
-}
+names!(Rules, 2: Rv2003 = "rv2003", Tse2006 = "tse2006");
 
 /// The reduction-based analysis; see [the module](self).
 ///
@@ -103,7 +78,7 @@ impl FromStr for Rules {
 /// let run = [(0, Op::Begin, 0), (0, Op::Acquire, 1), (0, Op::Read, 2), (0, Op::Release, 1),
 ///            (0, Op::Acquire, 1), (0, Op::Write, 2), (0, Op::Release, 1), (0, Op::End, 0),
 ///            (1, Op::Acquire, 1), (1, Op::Write, 2), (1, Op::Release, 1)];
-/// let mut reduction = Box::new(Reduction::offline());
+/// let mut reduction = Box::new(Reduction::new());
 /// let mut now = Context::default();
 /// for ((strand, op, target), position) in run.into_iter().zip(1..) {
 ///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
@@ -115,16 +90,13 @@ impl FromStr for Rules {
 /// assert_eq!(outcome.predictions[0].tier, Tier::Hint);
 /// assert!(outcome.races.is_empty());
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reduction {
     races: Races,
     locks: LockUse,
     rules: Rules,
-    online: bool,
-    open: Vec<Option<Open>>,
-    words: Map<(Option<BlockId>, Box<[Token]>), Kept>,
-    /// What the online variant found.
-    findings: Findings,
+    open: Dense<StrandId, Option<Open>>,
+    words: FxHashMap<(Option<BlockId>, Box<[Token]>), Kept>,
 }
 
 /// One event of a transaction, as far as it matters.
@@ -141,7 +113,7 @@ enum Token {
 }
 
 /// Where a token came from.
-type Place = (Event, u64, super::LockState);
+type Place = (Event, u64, LockState);
 
 /// Transactions with the same tokens.
 #[derive(Debug)]
@@ -159,117 +131,62 @@ struct Open {
     places: Vec<Place>,
     /// Where the tokens since the last lock or order event begin.
     segment: usize,
-    segment_at: Map<(ObjectId, u32), usize>,
+    segment_at: FxHashMap<(ObjectId, u32), usize>,
     depth: usize,
     /// Where the last critical sections begin, outermost ones only.
     sections: Vec<usize>,
-    online: Online,
-}
-
-/// What the online variant knows of a transaction.
-#[derive(Debug, Default)]
-struct Online {
-    phase: Phase,
-    /// The regions under way: lock, whether it moves both ways, the phase before it, nothing but
-    /// harmless accesses so far.
-    regions: Vec<(ObjectId, bool, Phase, bool)>,
-    movers: String,
-    /// The event with which the first part ended, and the one that does not fit.
-    commit: Option<Place>,
-    broken: Option<Place>,
 }
 
 impl Reduction {
-    /// Everything is classified when the run is over: misses nothing.
-    pub fn offline() -> Reduction {
-        Reduction::new(RaceTest::Pairwise, false)
+    /// By the rules of the later paper.
+    pub fn new() -> Reduction {
+        Reduction::default()
     }
 
-    /// Every event is classified when it comes: keeps next to nothing, and may miss violations.
-    pub fn online() -> Reduction {
-        Reduction::new(RaceTest::Multilockset, true)
-    }
-
-    /// With another test for races.
-    pub fn with(self, test: RaceTest) -> Reduction {
+    /// By these rules.
+    pub fn by(rules: Rules) -> Reduction {
         Reduction {
-            rules: self.rules,
-            ..Reduction::new(test, self.online)
+            rules,
+            ..Reduction::default()
         }
     }
 
-    /// By other rules.
-    pub fn by(self, rules: Rules) -> Reduction {
-        Reduction { rules, ..self }
+    /// How many events are kept of all the different transactions.
+    pub fn kept(&self) -> usize {
+        self.words.keys().map(|(_, tokens)| tokens.len()).sum()
     }
 
-    fn new(test: RaceTest, online: bool) -> Reduction {
-        Reduction {
-            races: Races::new(test),
-            locks: LockUse::default(),
-            rules: Rules::default(),
-            online,
-            open: Vec::new(),
-            words: Map::default(),
-            findings: Findings::default(),
-        }
-    }
-
-    fn open(&mut self, strand: StrandId) -> &mut Option<Open> {
-        let at = strand.0 as usize;
-        if at >= self.open.len() {
-            self.open.resize_with(at + 1, || None);
-        }
-        &mut self.open[at]
-    }
-
-    fn close(&mut self, strand: StrandId, now: &Context) {
-        let Some(mut open) = self.open(strand).take() else {
+    fn close(&mut self, strand: StrandId) {
+        let Some(mut open) = self.open.take(strand) else {
             return;
         };
-        if self.online {
-            if let (Phase::Broken, Some(broken)) = (open.online.phase, open.online.broken) {
-                let commit = open.online.commit.unwrap_or(broken);
-                self.findings.add(
-                    &open.transaction,
-                    &open.online.movers,
-                    [commit, broken],
-                    1,
-                    now,
-                );
-            }
-            return;
-        }
         open.end_segment();
         let key = (open.transaction.block, open.tokens.into_boxed_slice());
-        let (transaction, places) = (open.transaction, open.places);
-        self.words
-            .entry(key)
-            .and_modify(|kept| kept.count += 1)
-            .or_insert_with(|| Kept {
-                transaction,
-                places: places.into(),
-                count: 1,
-            });
+        let kept = self.words.entry(key).or_insert_with(|| Kept {
+            transaction: open.transaction,
+            places: open.places.into(),
+            count: 0,
+        });
+        kept.count += 1;
     }
 
     fn lock_use(&mut self, event: Event, now: &Context) {
         let lock = event.object();
-        let other = |hold: &&Hold| hold.lock != lock;
+        let held = |state| {
+            now.locks
+                .held(state)
+                .iter()
+                .filter(|hold| hold.lock != lock)
+        };
         match event.op {
             Op::Acquire | Op::AcquireShared => {
-                let held = now.locks.held(now.before).iter();
-                let exclusive: Vec<ObjectId> = held
-                    .filter(other)
-                    .filter(|hold| !hold.shared)
-                    .map(|hold| hold.lock)
-                    .collect();
+                let exclusive = held(now.before).filter(|hold| !hold.shared);
+                let exclusive: Vec<ObjectId> = exclusive.map(|hold| hold.lock).collect();
                 self.locks.take(lock, event.strand, &exclusive);
             }
             Op::Release | Op::ReleaseShared | Op::Downgrade => {
-                let held = now.locks.held(now.locks.state(event.strand)).iter();
-                self.locks
-                    .give(lock, held.filter(other).map(|hold| hold.lock));
+                let held = held(now.locks.state(event.strand));
+                self.locks.give(lock, held.map(|hold| hold.lock));
             }
             _ => {}
         }
@@ -295,33 +212,23 @@ impl Analysis for Reduction {
         match event.op {
             Op::Begin => {
                 if let Some(transaction) = now.transaction(event.strand).cloned() {
-                    *self.open(event.strand) = Some(Open::new(transaction));
+                    *self.open.entry(event.strand) = Some(Open::new(transaction));
                 }
             }
-            Op::End => self.close(event.strand, now),
-            Op::Retire => self.races.retire(event.object()),
+            Op::End => self.close(event.strand),
+            Op::Retire => self.races.retire(event.object(), now),
             op if is_access(op) => {
                 let sort = self.races.access(event, position, now);
-                let mover = self.online.then(|| self.access(event.object(), sort, now));
-                if let Some(open) = self.open(event.strand) {
-                    match mover {
-                        Some(mover) => open.online.access(mover, place),
-                        None => open.touch(place, sort),
-                    }
+                if let Some(open) = self.open.entry(event.strand) {
+                    open.touch(place, sort);
                 }
             }
             _ => {
-                self.lock_use(event, now);
-                let Some(token) = token(event) else { return };
-                let quiet =
-                    matches!(token, Token::Take(lock) | Token::Give(lock) if self.quiet(lock));
-                let (online, rules) = (self.online, self.rules);
-                if let Some(open) = self.open(event.strand) {
-                    if online {
-                        open.online.step(token, quiet, rules, place);
-                    } else {
-                        open.push(token, place);
-                    }
+                self.lock_use(now.skeleton.lock_event(event), now);
+                if let Some(token) = token(event)
+                    && let Some(open) = self.open.entry(event.strand)
+                {
+                    open.push(token, place);
                 }
             }
         }
@@ -329,17 +236,16 @@ impl Analysis for Reduction {
 
     fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
         for strand in 0..self.open.len() {
-            self.close(StrandId(strand as u32), now);
+            self.close(StrandId(strand as u32));
         }
-        for (kept, form) in self.forms(now) {
-            if let Some((commit, broken)) = form.broken {
-                let places = [kept.places[commit], kept.places[broken]];
-                self.findings
-                    .add(&kept.transaction, &form.movers, places, kept.count, now);
-            }
-        }
+        let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
+        words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
+        let found = words.iter().filter_map(|((_, tokens), kept)| {
+            let form = self.reduce(tokens, now);
+            Some(kept.prediction(form.broken?, &form.movers, now))
+        });
         Outcome {
-            predictions: self.findings.found,
+            predictions: found.collect(),
             races: self.races.report(now),
             notes: Vec::from_iter(self.races.note()),
             ..Outcome::default()
@@ -364,24 +270,21 @@ impl Reduction {
 
     /// Which way an access of this sort moves; nothing where it does not even count.
     fn access(&mut self, object: ObjectId, sort: u32, now: &Context) -> Option<Mover> {
-        match self.races.usage(object) {
-            Use::Harmless => (self.rules == Rules::Rv2003).then_some(Mover::Both),
-            Use::Contended if self.races.racy(object, sort, now) => Some(Mover::None),
-            Use::Contended => Some(Mover::Both),
+        if now.usage(object).is_harmless() {
+            return (self.rules == Rules::Rv2003).then_some(Mover::Both);
         }
-    }
-
-    /// The transactions that are kept, in the order in which they began, and how their events move.
-    fn forms(&mut self, now: &Context) -> Vec<(Kept, Form)> {
-        let mut words: Vec<_> = std::mem::take(&mut self.words).into_iter().collect();
-        words.sort_unstable_by_key(|(_, kept)| kept.transaction.begin);
-        words
-            .into_iter()
-            .map(|((_, tokens), kept)| (kept, self.reduce(&tokens, now)))
-            .collect()
+        Some(match self.races.racy(object, sort, now) {
+            true => Mover::None,
+            false => Mover::Both,
+        })
     }
 
     fn reduce(&mut self, tokens: &[Token], now: &Context) -> Form {
+        let rules = self.rules;
+        let is_just_taken = |left: &[(Mover, usize)], lock| {
+            let last = left.last().map(|&(_, last)| tokens[last]);
+            last == Some(Token::Take(lock))
+        };
         // What is left, and the index of its token.
         let mut left: Vec<(Mover, usize)> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
@@ -393,23 +296,13 @@ impl Reduction {
                     left.extend(many.then_some((mover, at)));
                     mover
                 }
-                Token::Take(lock) if self.quiet(lock) => Mover::Both,
-                Token::Take(_) | Token::Wait => Mover::Right,
-                Token::Give(lock) => {
-                    let empty = left
-                        .last()
-                        .is_some_and(|&(_, last)| tokens[last] == Token::Take(lock));
-                    if empty && self.rules == Rules::Tse2006 {
-                        left.pop();
-                        continue;
-                    }
-                    if self.quiet(lock) {
-                        Mover::Both
-                    } else {
-                        Mover::Left
-                    }
+                Token::Give(lock) if rules == Rules::Tse2006 && is_just_taken(&left, lock) => {
+                    left.pop();
+                    continue;
                 }
-                Token::Pass => Mover::Left,
+                Token::Take(lock) | Token::Give(lock) if self.quiet(lock) => Mover::Both,
+                Token::Take(_) | Token::Wait => Mover::Right,
+                Token::Give(_) | Token::Pass => Mover::Left,
             };
             left.push((mover, at));
         }
@@ -440,10 +333,9 @@ impl Open {
             tokens: Vec::new(),
             places: Vec::new(),
             segment: 0,
-            segment_at: Map::default(),
+            segment_at: FxHashMap::default(),
             depth: 0,
             sections: vec![0],
-            online: Online::default(),
         }
     }
 
@@ -461,13 +353,9 @@ impl Open {
 
     /// The order of the accesses between two lock events does not matter.
     fn end_segment(&mut self) {
-        if self.segment_at.is_empty() {
-            self.segment = self.tokens.len();
-            return;
-        }
         let tokens = self.tokens.drain(self.segment..);
-        let mut pairs: Vec<(Token, Place)> =
-            tokens.zip(self.places.drain(self.segment..)).collect();
+        let places = self.places.drain(self.segment..);
+        let mut pairs: Vec<(Token, Place)> = tokens.zip(places).collect();
         pairs.sort_unstable_by_key(|(token, _)| *token);
         for (token, place) in pairs {
             self.tokens.push(token);
@@ -512,116 +400,32 @@ impl Open {
     }
 }
 
-impl Online {
-    fn advance(&mut self, mover: Mover, place: Place) {
-        let next = self.phase.step(mover);
-        self.movers.push(mover.letter());
-        if self.phase == Phase::Before && next == Phase::After {
-            self.commit = Some(place);
-        }
-        if self.phase != Phase::Broken && next == Phase::Broken {
-            self.broken = Some(place);
-        }
-        self.phase = next;
-    }
-
-    /// An access; nothing where it is harmless.
-    fn access(&mut self, mover: Option<Mover>, place: Place) {
-        if let Some(mover) = mover {
-            self.regions.iter_mut().for_each(|region| region.3 = false);
-            self.advance(mover, place);
-        }
-    }
-
-    fn step(&mut self, token: Token, quiet: bool, rules: Rules, place: Place) {
-        match token {
-            Token::Take(lock) => {
-                let left_out = rules == Rules::Tse2006;
-                self.regions.push((lock, quiet, self.phase, left_out));
-                self.advance(if quiet { Mover::Both } else { Mover::Right }, place);
-            }
-            Token::Give(lock) => {
-                let at = self.regions.iter().rposition(|region| region.0 == lock);
-                let region = at.map(|at| self.regions.remove(at));
-                match region {
-                    // `AcqA*Rel`, and nothing else since: as if it had not been.
-                    Some((_, _, phase, true)) if at == Some(self.regions.len()) => {
-                        if self.phase == Phase::Broken && phase != Phase::Broken {
-                            self.broken = None;
-                        }
-                        self.phase = phase;
-                        self.movers.pop();
-                    }
-                    _ => {
-                        self.regions.iter_mut().for_each(|region| region.3 = false);
-                        self.advance(if quiet { Mover::Both } else { Mover::Left }, place);
-                    }
-                }
-            }
-            Token::Wait | Token::Pass => {
-                self.regions.iter_mut().for_each(|region| region.3 = false);
-                self.advance(
-                    if token == Token::Wait {
-                        Mover::Right
-                    } else {
-                        Mover::Left
-                    },
-                    place,
-                );
-            }
-            Token::Touch(..) => {}
-        }
-    }
-}
-
-/// What makes two hints the same: block, the two sites and operations, and the movers.
-type Key = (Option<BlockId>, [SiteId; 2], [Op; 2], String);
-
-/// The hints, each once.
-#[derive(Debug, Default)]
-struct Findings {
-    found: Vec<Prediction>,
-    known: Map<Key, usize>,
-}
-
-impl Findings {
-    fn add(
-        &mut self,
-        transaction: &Transaction,
-        movers: &str,
-        places: [Place; 2],
-        count: u64,
-        now: &Context,
-    ) {
-        let [commit, broken] = places;
-        let (sites, ops) = ([commit.0.site, broken.0.site], [commit.0.op, broken.0.op]);
-        let key = (transaction.block, sites, ops, movers.to_string());
-        if let Some(&at) = self.known.get(&key) {
-            self.found[at].count += count;
-            return;
-        }
-        self.known.insert(key, self.found.len());
+impl Kept {
+    /// The hint, given the tokens with which the first part ended and which does not fit.
+    fn prediction(&self, broken: (usize, usize), movers: &str, now: &Context) -> Prediction {
+        let (commit, broken) = (self.places[broken.0], self.places[broken.1]);
         let step = |(event, position, state): Place| Step {
             access: access(event, position),
-            transaction: Some(transaction.clone()),
+            transaction: Some(self.transaction.clone()),
             held: now.locks.held(state).to_vec(),
         };
         let mut accesses = vec![step(commit)];
         accesses.extend((commit.1 != broken.1).then(|| step(broken)));
         let note = format!(
-            "after its {} others may come between, before its {}; which others, if any, this analysis does not say",
+            "after its {} others may come between, before its {}; \
+             which others, if any, this analysis does not say",
             word(commit.0.op),
             word(broken.0.op),
         );
-        self.found.push(Prediction {
+        Prediction {
             analysis: AnalysisKind::Reduction,
             tier: Tier::Hint,
             pattern: format!("not reducible: {}", shorten(movers)),
             accesses,
             schedule: Vec::new(),
             notes: vec![note],
-            count,
-        });
+            count: self.count,
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which way an event can move, and whether a transaction's events can all move together.
 
-use crate::predict::Map;
 use crate::trace::{ObjectId, StrandId};
+use rustc_hash::FxHashMap;
 
 /// Which way an event can change places with its neighbours of other strands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mover {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mover {
     /// With the event after it: an acquire, a join, an await, a receive.
     Right,
     /// With the event before it: a release, a fork, a signal, a send.
@@ -18,7 +18,7 @@ pub enum Mover {
 
 impl Mover {
     /// The papers' letter.
-    pub fn letter(self) -> char {
+    pub(super) fn letter(self) -> char {
         match self {
             Mover::Right => 'R',
             Mover::Left => 'L',
@@ -63,7 +63,7 @@ struct Lock {
 /// How the locks have been used so far.
 #[derive(Debug, Default)]
 pub(super) struct LockUse {
-    locks: Map<ObjectId, Lock>,
+    locks: FxHashMap<ObjectId, Lock>,
 }
 
 impl LockUse {

@@ -1,14 +1,14 @@
 //! Is there a serial order of the transactions that explains a sequence of accesses?
 
-use super::summary::{reads, writes};
-use crate::predict::{Map, conflict};
-use crate::trace::{ObjectId, Op};
+use super::{reads, writes};
+use aerodrome::predict::{conflict, is_access};
+use aerodrome::trace::{Event, ObjectId, Op, StrandId};
+use std::collections::HashMap;
 
 /// When two sequences of the same transactions count as the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Equivalence {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Equivalence {
     /// Conflicting accesses come in the same order: what the engines decide.
-    #[default]
     Conflict,
     /// Every read sees the same write, and every variable has the same last write: what the papers
     /// decide. A write that nobody sees (`W W'` around another's `W`) is no violation here.
@@ -77,7 +77,7 @@ struct View<'a> {
     /// Of each transaction: its accesses.
     accesses: Vec<Vec<(Item, Source)>>,
     /// The transaction that makes a variable's last write, where that is known.
-    last: Map<ObjectId, usize>,
+    last: HashMap<ObjectId, usize>,
     before: &'a [(usize, usize)],
 }
 
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         owners.sort_unstable();
         owners.dedup();
         let mut accesses: Vec<Vec<(Item, Source)>> = vec![Vec::new(); owners.len()];
-        let mut current: Map<ObjectId, (usize, usize)> = Map::default();
+        let mut current: HashMap<ObjectId, (usize, usize)> = HashMap::default();
         for item in items {
             let owner = owners.binary_search(&item.owner).expect("listed");
             let source = current.get(&item.variable).copied();
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         }
         // A block shows two accesses of its transaction. If a later write of another transaction is
         // not among them, the sequence does not say whose write is the last.
-        let mut last = Map::default();
+        let mut last = HashMap::default();
         for (&variable, &(owner, _)) in &current {
             let known = accesses.iter().enumerate().all(|(other, accesses)| {
                 other == owner
@@ -121,11 +121,15 @@ impl<'a> View<'a> {
     }
 
     fn search(&self) -> bool {
-        self.place(&mut Vec::new(), &mut Map::default())
+        self.place(&mut Vec::new(), &mut HashMap::default())
     }
 
     /// Can the order be completed, with these transactions first?
-    fn place(&self, order: &mut Vec<usize>, current: &mut Map<ObjectId, (usize, usize)>) -> bool {
+    fn place(
+        &self,
+        order: &mut Vec<usize>,
+        current: &mut HashMap<ObjectId, (usize, usize)>,
+    ) -> bool {
         if order.len() == self.owners.len() {
             return self
                 .last
@@ -174,5 +178,83 @@ impl<'a> View<'a> {
             source.filter(|&(owner, at)| self.accesses[owner][at].0.access != access)
         };
         a == b || beyond(a) == beyond(b)
+    }
+}
+
+/// A sequence of accesses, and which transactions come in a given order whatever happens.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(super) items: Vec<Item>,
+    pub(super) before: Vec<(usize, usize)>,
+}
+
+impl Reading {
+    /// Numbers the transactions of a sequence of events; every event outside a block is one of its
+    /// own.
+    pub(crate) fn of<'a>(events: impl IntoIterator<Item = &'a (Event, u64)>) -> Reading {
+        let mut reading = Reading::default();
+        let mut count = 0;
+        // The last transaction of each strand, and whether it is still under way.
+        let mut current: HashMap<StrandId, (usize, bool)> = HashMap::default();
+        let mut carried: HashMap<ObjectId, Vec<usize>> = HashMap::default();
+        let mut ended: HashMap<StrandId, Vec<usize>> = HashMap::default();
+        for (event, _) in events {
+            let open = current.get(&event.strand).copied();
+            let owner = match open {
+                Some((owner, true)) if event.op != Op::Begin => owner,
+                _ => {
+                    let owner = count;
+                    count += 1;
+                    reading.before.extend(open.map(|(last, _)| (last, owner)));
+                    let forks = ended.remove(&event.strand).unwrap_or_default();
+                    reading
+                        .before
+                        .extend(forks.into_iter().map(|fork| (fork, owner)));
+                    owner
+                }
+            };
+            let open = match event.op {
+                Op::Begin => true,
+                Op::End => false,
+                _ => open.is_some_and(|(_, open)| open),
+            };
+            current.insert(event.strand, (owner, open));
+            match event.op {
+                Op::Fork => ended.entry(event.other()).or_default().push(owner),
+                Op::Join => reading
+                    .before
+                    .extend(current.get(&event.other()).map(|&(last, _)| (last, owner))),
+                Op::Send | Op::Signal => carried.entry(event.object()).or_default().push(owner),
+                Op::Recv | Op::Await => {
+                    let sources = carried.get(&event.object()).into_iter().flatten();
+                    reading
+                        .before
+                        .extend(sources.map(|&source| (source, owner)));
+                }
+                op if is_access(op) => {
+                    reading.items.push(Item {
+                        owner,
+                        access: op,
+                        variable: event.object(),
+                        last: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        reading.before.retain(|(a, b)| a != b);
+        let mut seen: Vec<(usize, ObjectId)> = Vec::new();
+        for item in reading.items.iter_mut().rev() {
+            if writes(item.access) && !seen.contains(&(item.owner, item.variable)) {
+                seen.push((item.owner, item.variable));
+                item.last = true;
+            }
+        }
+        reading
+    }
+
+    /// Some serial order explains it.
+    pub(crate) fn serializable(&self, equivalence: Equivalence) -> bool {
+        serializable(&self.items, &self.before, equivalence)
     }
 }

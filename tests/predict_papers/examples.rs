@@ -3,45 +3,71 @@
 //! RV 2003 is Wang and Stoller, "Run-Time Analysis for Atomicity", TSE 2006 their "Runtime Analysis
 //! of Atomicity for Multithreaded Programs". Each test says in its own words what the text says of
 //! the example, and asserts it of the analysis that the text speaks of: reduction by the rules of
-//! the paper, [`Blocks::papers`] for the comparison of blocks, [`exhaustive`] for the definition
+//! the paper, `published::blocks` for the comparison of blocks, [`exhaustive`] for the definition
 //! itself. Where the analyses as they run by default say something else, the test says what and
 //! why: theorem 2 of TSE 2006 leaves out regions that RV 2003 counts, and the engines decide
 //! conflict and not view serializability.
 
-use super::blocks::tests::{explained, initial_and_final, one_variable_blocks};
-use super::blocks::{Blocks, Bounds, Equivalence, Kept, Verdict, exhaustive};
-use super::notation::{movers, object, objects, positions, run, trace};
-use super::reduction::tests::forms;
-use super::reduction::{RaceTest, Reduction, Rules};
-use super::{Deadlocks, Outcome, Prediction, Tier};
-use crate::trace::ObjectId;
-use crate::trace::Op::{Read, Write};
+use crate::notation::{movers, object, objects, positions, predicted, run_in, trace, with_room};
+use crate::predict_common::predict_by;
+use crate::published::blocks::{self as pairs, Finding, Findings};
+use crate::published::interleavings::{Kept, Verdict, exhaustive};
+use crate::published::reduction::{RaceTest, When, forms, not_reducible, races};
+use crate::published::serial::{Equivalence, Reading};
+use aerodrome::predict::blocks::Blocks;
+use aerodrome::predict::reduction::Rules;
+use aerodrome::predict::{AnalysisKind, Minimal, Outcome, Predictor, Tier};
+use aerodrome::trace::Op::{Read, Write};
+use aerodrome::trace::{Event, ObjectId};
 
 /// The comparison of 1v-blocks and 2v-blocks: theorem 5.4 of RV 2003, theorem 4 of TSE 2006.
-pub(super) fn papers(text: &str) -> Outcome {
-    run(Box::new(Blocks::papers()), &trace(text))
+pub(crate) fn papers(text: &str) -> Findings {
+    pairs::compare(&trace(text))
 }
 
 /// The block-based analysis as it runs by default.
 fn blocks(text: &str) -> Outcome {
-    run(Box::new(Blocks::new()), &trace(text))
+    predicted(AnalysisKind::Blocks, text)
 }
 
-/// The block-based analysis by locksets and order alone.
+/// What blocks and their sandwiches come to where no schedule can be looked for.
 fn without_schedules(text: &str) -> Outcome {
-    let blocks = Blocks::without_schedules(Bounds::default());
-    run(Box::new(blocks), &trace(text))
+    let events = trace(text);
+    let mut outcome = run_in(with_room(0), Box::new(Minimal::new()), &events);
+    outcome.extend(run_in(with_room(0), Box::new(Blocks::new()), &events));
+    outcome
 }
 
-/// Reduction as RV 2003 has it, with theorem 4.3 for races.
-fn rv_2003() -> Reduction {
-    Reduction::offline()
-        .with(RaceTest::Pairwise)
-        .by(Rules::Rv2003)
+/// Has the trace, as it stands, an equivalent serial one?
+fn explained(text: &str) -> bool {
+    let events: Vec<(Event, u64)> = trace(text).into_iter().zip(1..).collect();
+    Reading::of(&events).serializable(Equivalence::View)
 }
 
-fn reduction(reduction: Reduction, text: &str) -> Outcome {
-    run(Box::new(reduction), &trace(text))
+/// What reduction reports by these rules. It judges by pairs of accesses, and must agree with the
+/// published algorithm.
+fn reduction(rules: Rules, text: &str) -> Outcome {
+    let predictor = Predictor::with_rules(&[AnalysisKind::Reduction], rules);
+    let outcome = predict_by(predictor, &trace(text));
+    let published = not_reducible(offline(RaceTest::Pairwise, rules, text));
+    assert_eq!(movers(&outcome), published, "{rules:?} on {text}");
+    outcome
+}
+
+/// How the events of each transaction move, those included that are reducible.
+fn offline(test: RaceTest, rules: Rules, text: &str) -> Vec<String> {
+    forms(&trace(text), test, rules, When::Offline)
+}
+
+/// Those that are not reducible, where each event is judged when it comes.
+fn online(rules: Rules, text: &str) -> Vec<String> {
+    let test = RaceTest::Multilockset;
+    not_reducible(forms(&trace(text), test, rules, When::Online))
+}
+
+/// The 1v-blocks of `x`.
+fn one_variable_blocks(text: &str) -> Vec<pairs::Shown> {
+    pairs::one_variable_blocks(&trace(text), ObjectId(object("x")))
 }
 
 fn interleavings(text: &str, kept: Kept) -> Verdict {
@@ -51,8 +77,8 @@ fn interleavings(text: &str, kept: Kept) -> Verdict {
 /// The papers' general algorithm: no two blocks make a violation, nor does any interleaving of the
 /// initial reads and final writes. It must agree with the definition, which is about all
 /// interleavings of all accesses.
-pub(super) fn atomic(text: &str) -> bool {
-    let general = papers(text).predictions.is_empty()
+pub(crate) fn atomic(text: &str) -> bool {
+    let general = papers(text).found.is_empty()
         && interleavings(text, Kept::InitialAndFinal) == Verdict::Atomic;
     let defined = interleavings(text, Kept::All);
     assert_ne!(defined, Verdict::CutShort, "{text}");
@@ -75,11 +101,12 @@ impl Says<'_> {
     #[track_caller]
     fn hold(&self) {
         let text = self.text;
-        assert_eq!(forms(rv_2003(), text), self.forms, "the forms of {text}");
-        let outcome = reduction(rv_2003(), text);
+        let forms = offline(RaceTest::Pairwise, Rules::Rv2003, text);
+        assert_eq!(forms, self.forms, "the forms of {text}");
+        let outcome = reduction(Rules::Rv2003, text);
         assert_eq!(movers(&outcome), self.reported, "reduction of {text}");
         // Two transactions: the comparison of blocks decides, without the interleavings.
-        let pairs = papers(text).predictions;
+        let pairs = papers(text).found;
         assert_eq!(
             pairs.is_empty(),
             self.atomic,
@@ -119,7 +146,7 @@ fn rv_2003_example_3_setters_of_two_coordinates_are_free_of_races_and_not_atomic
         atomic: false,
     }
     .hold();
-    assert!(reduction(rv_2003(), text).races.is_empty());
+    assert!(reduction(Rules::Rv2003, text).races.is_empty());
     // The text's schedule ends with the x of one and the y of the other.
     assert!(!explained(
         "1: [ +l Wx -l; 2: [ +l Wx -l +l Wy -l ]; 1: +l Wy -l ]"
@@ -142,7 +169,7 @@ fn rv_2003_section_2_a_getter_without_lock_races_with_the_setter_and_is_atomic()
         atomic: true,
     }
     .hold();
-    assert_eq!(reduction(rv_2003(), text).races.len(), 1);
+    assert_eq!(reduction(Rules::Rv2003, text).races.len(), 1);
     assert!(blocks(text).predictions.is_empty());
 }
 
@@ -157,7 +184,7 @@ fn rv_2003_example_4_readers_under_a_lock_are_atomic_though_not_view_consistent(
     }
     .hold();
     // By default regions that only read are left out.
-    assert!(movers(&reduction(Reduction::offline(), text)).is_empty());
+    assert!(movers(&reduction(Rules::Tse2006, text)).is_empty());
     assert!(blocks(text).predictions.is_empty());
 }
 
@@ -184,11 +211,11 @@ fn rv_2003_example_6_theorem_4_3_shows_it_atomic_and_theorem_4_4_cannot() {
         atomic: true,
     }
     .hold();
-    assert!(reduction(rv_2003(), text).races.is_empty());
+    assert!(reduction(Rules::Rv2003, text).races.is_empty());
     // One of the reads holds nothing.
-    let coarse = || rv_2003().with(RaceTest::Lockset);
-    assert_eq!(forms(coarse(), text), ["RNLN", "RNL"]);
-    assert_eq!(movers(&reduction(coarse(), text)), ["RNLN"]);
+    let coarse = offline(RaceTest::Lockset, Rules::Rv2003, text);
+    assert_eq!(coarse, ["RNLN", "RNL"]);
+    assert_eq!(not_reducible(coarse), ["RNLN"]);
 }
 
 #[test]
@@ -217,16 +244,14 @@ fn rv_2003_example_8_reduction_reports_rbln_twice_and_blocks_show_it_atomic() {
     .hold();
     // By default the region is left out: nobody writes x, so that it has no effect (theorem 2 of
     // TSE 2006), and N is left.
-    assert_eq!(forms(Reduction::offline(), text), ["N", "N"]);
-    assert!(movers(&reduction(Reduction::offline(), text)).is_empty());
+    let forms = offline(RaceTest::Pairwise, Rules::Tse2006, text);
+    assert_eq!(forms, ["N", "N"]);
+    assert!(movers(&reduction(Rules::Tse2006, text)).is_empty());
     assert!(blocks(text).predictions.is_empty());
     // So it is where every event is judged when it comes; x is read-only from the start, y is
     // strand 1's own at first.
-    assert_eq!(
-        movers(&reduction(Reduction::online().by(Rules::Rv2003), text)),
-        ["RBLN"]
-    );
-    assert!(movers(&reduction(Reduction::online(), text)).is_empty());
+    assert_eq!(online(Rules::Rv2003, text), ["RBLN"]);
+    assert!(online(Rules::Tse2006, text).is_empty());
 }
 
 #[test]
@@ -242,37 +267,34 @@ fn rv_2003_example_9_reduction_reports_rbblrbl_twice_and_blocks_show_it_atomic()
     // Both accesses of the first region count, by the later rules and tests as well.
     for test in [RaceTest::Multilockset, RaceTest::Pairwise] {
         assert_eq!(
-            forms(Reduction::offline().with(test), text),
+            offline(test, Rules::Tse2006, text),
             ["RBBLRBL", "RBBLRBL"],
             "{test:?}"
         );
     }
     // By default conflicts decide: the other's region comes between the two.
-    assert!(
-        blocks(text)
-            .predictions
-            .iter()
-            .any(|found| found.pattern == "write, write, write")
-    );
+    let found = blocks(text).predictions;
+    let mut patterns: Vec<&str> = found.iter().map(|found| &*found.pattern).collect();
+    patterns.sort_unstable();
+    patterns.dedup();
+    assert_eq!(patterns, ["read, write, write", "write, read, write"]);
 }
 
 #[test]
 fn rv_2003_example_10_with_a_potential_deadlock_disjoint_locksets_are_not_enough() {
     // h12 = {k} and held(e3) = {l} are disjoint, and yet e3 cannot come between e1 and e2.
     let text = "1: [ +k +l -l Rx Rx -k ]; 2: [ +l +k -k Wx -l ]";
-    assert!(!papers(text).predictions.is_empty());
+    assert!(!papers(text).found.is_empty());
     assert_eq!(interleavings(text, Kept::All), Verdict::Atomic);
-    assert_eq!(
-        run(Box::new(Deadlocks::new()), &trace(text))
-            .deadlocks
-            .len(),
-        1
-    );
+    let deadlocks = predicted(AnalysisKind::Deadlock, text).deadlocks;
+    assert_eq!(deadlocks.len(), 1);
     // So whoever goes by locksets alone says that deadlocks make it doubtful; by default a schedule
-    // is wanted, and none is found.
-    for outcome in [papers(text), without_schedules(text)] {
-        assert!(doubtful(&outcome), "{outcome:#?}");
-    }
+    // is wanted, and none is found. Acquisition histories tell without one.
+    assert!(papers(text).is_doubtful);
+    assert!(without_schedules(text).predictions.is_empty());
+    // Cycles of two variables go by locksets.
+    let two = without_schedules("1: [ +k +l -l Rx Ry -k ]; 2: [ +l +k -k Wx Wy -l ]");
+    assert!(doubtful(&two), "{two:#?}");
     assert!(blocks(text).predictions.is_empty());
     // Without the potential for deadlock, the locksets are enough.
     let straight = "1: [ +k +l -l Rx Rx -k ]; 2: [ +l Wx -l ]";
@@ -283,7 +305,7 @@ fn rv_2003_example_10_with_a_potential_deadlock_disjoint_locksets_are_not_enough
 fn rv_2003_examples_11_and_12_the_transaction_has_two_blocks() {
     let (k, l) = (ObjectId(object("k")), ObjectId(object("l")));
     assert_eq!(
-        one_variable_blocks("1: [ +k Rx +l Wx Rx -l -k ]", "x"),
+        one_variable_blocks("1: [ +k Rx +l Wx Rx -l -k ]"),
         [
             // By (a), the last access before the write, and by (b), the initial read and the final
             // write.
@@ -315,11 +337,9 @@ fn rv_2003_example_13_the_initial_read_and_the_final_write_make_the_block_that_s
     // The text's schedule has the other's write between the two writes.
     assert!(!explained("1: [ +l Rx Wx -l; 2: [ +l Wx -l ]; 1: Wx ]"));
     // Without condition (b) there would be no block for it: from the first read to the last write.
-    let found = papers(text).predictions;
-    assert_eq!(
-        found.iter().map(positions).collect::<Vec<_>>(),
-        [[3, 10, 6]]
-    );
+    let found = papers(text).found;
+    let shown: Vec<&[u64]> = found.iter().map(|found| &*found.positions).collect();
+    assert_eq!(shown, [[3, 10, 6]]);
     assert_eq!(found[0].pattern, "read, write, write");
 }
 
@@ -327,7 +347,7 @@ fn rv_2003_example_13_the_initial_read_and_the_final_write_make_the_block_that_s
 fn rv_2003_example_14_six_reads_make_one_block() {
     let l = || vec![ObjectId(object("l"))];
     assert_eq!(
-        one_variable_blocks("1: [ +l Rx Rx Rx Rx Rx Rx -l ]", "x"),
+        one_variable_blocks("1: [ +l Rx Rx Rx Rx Rx Rx -l ]"),
         [((Read, false), Some((Read, false)), [l(), l(), l()])]
     );
 }
@@ -351,10 +371,10 @@ fn rv_2003_example_16_and_tse_2006_example_6_three_transactions_are_not_atomic_t
     let all = ["1: [ Wx Wy ]", "2: [ Rx Wz ]", "3: [ Rz Ry ]"];
     let text = all.join(";");
     assert!(!atomic(&text));
-    assert!(papers(&text).predictions.is_empty(), "by pairs of blocks");
+    assert!(papers(&text).found.is_empty(), "by pairs of blocks");
     // The text's schedule: each must come before the next, and the last before the first.
     assert!(!explained("1: [ Wx; 2: [ Rx Wz ]; 3: [ Rz Ry ]; 1: Wy ]"));
-    assert_eq!(movers(&reduction(rv_2003(), &text)), ["NN", "NN", "NN"]);
+    assert_eq!(movers(&reduction(Rules::Rv2003, &text)), ["NN", "NN", "NN"]);
     for out in 0..3 {
         let two: Vec<&str> = (0..3).filter(|&at| at != out).map(|at| all[at]).collect();
         assert!(atomic(&two.join(";")), "without {}", all[out]);
@@ -397,7 +417,7 @@ fn rv_2003_section_5_3_the_listed_pairs_of_two_variable_blocks_are_not_atomic() 
         ),
     ] {
         assert!(!explained(layout), "{layout}");
-        assert!(!papers(text).predictions.is_empty(), "{text}");
+        assert!(!papers(text).found.is_empty(), "{text}");
         assert!(!atomic(text), "{text}");
         assert_eq!(blocks(text).predictions.len(), 1, "{text}");
     }
@@ -429,10 +449,10 @@ fn tse_2006_figures_1_and_7_blocks_report_the_count_that_is_cleared_between_size
     assert_eq!(objects(&found[0]), [ObjectId(object("c"))]);
     assert_eq!(positions(&found[0]), [3, 17, 7]);
     assert_eq!(found[0].tier, Tier::Predicted);
-    let pairs = papers(&text).predictions;
-    let count = |found: &&Prediction| objects(found) == [ObjectId(object("c"))];
+    let pairs = papers(&text).found;
+    let count = |found: &&Finding| found.objects == [ObjectId(object("c"))];
     let diagnosed = pairs.iter().find(count).expect("a pair of blocks of c");
-    let shown = positions(diagnosed);
+    let shown = &diagnosed.positions;
     assert!(
         [3, 17, 7].iter().all(|position| shown.contains(position)),
         "{shown:?}"
@@ -443,15 +463,16 @@ fn tse_2006_figures_1_and_7_blocks_report_the_count_that_is_cleared_between_size
 fn tse_2006_figures_1_5_and_7_reduction_reports_the_constructors_two_regions() {
     let text = [CONSTRUCTOR, CLEAR].join(";");
     for test in [RaceTest::Multilockset, RaceTest::Pairwise] {
-        let offline = || Reduction::offline().with(test);
         // The count is accessed more than once: two of the three both-movers of a region.
-        assert_eq!(forms(offline(), &text), ["RBLRBBBL", "RBBBL"], "{test:?}");
-        let outcome = reduction(offline(), &text);
-        assert_eq!(movers(&outcome), ["RBLRBBBL"], "{test:?}");
-        // Where `size` gives the lock back and `toArray` takes it again.
-        assert_eq!(positions(&outcome.predictions[0]), [4, 6], "{test:?}");
-        assert!(outcome.races.is_empty(), "{test:?}");
+        let forms = offline(test, Rules::Tse2006, &text);
+        assert_eq!(forms, ["RBLRBBBL", "RBBBL"], "{test:?}");
+        assert_eq!(races(&trace(&text), test), 0, "{test:?}");
     }
+    let outcome = reduction(Rules::Tse2006, &text);
+    assert_eq!(movers(&outcome), ["RBLRBBBL"]);
+    // Where `size` gives the lock back and `toArray` takes it again.
+    assert_eq!(positions(&outcome.predictions[0]), [4, 6]);
+    assert!(outcome.races.is_empty());
 }
 
 #[test]
@@ -461,17 +482,18 @@ fn tse_2006_figure_4_multilockset_finds_no_race_with_t1_and_a_false_one_with_t4_
         format!("{readers} 1: [ +a +b Wx Wx -b -a ]"),
         format!("{readers} 4: [ Rx +a +b Wx -b -a ]"),
     );
-    let alarms = |test, text: &str| {
-        let outcome = reduction(Reduction::offline().with(test), text);
-        movers(&outcome).len()
-    };
+    let alarms = |test, text: &str| not_reducible(offline(test, Rules::Tse2006, text)).len();
     for (text, lockset, multilockset) in [(&with_t1, 1, 0), (&with_t4, 1, 1)] {
         // No one lock is held at all accesses, as the older algorithms want.
         assert_eq!(alarms(RaceTest::Lockset, text), lockset, "{text}");
         assert_eq!(alarms(RaceTest::Multilockset, text), multilockset, "{text}");
         assert_eq!(alarms(RaceTest::Pairwise, text), 0, "{text}");
+        assert!(
+            movers(&reduction(Rules::Tse2006, text)).is_empty(),
+            "{text}"
+        );
         assert!(atomic(text), "{text}");
-        assert!(papers(text).predictions.is_empty(), "{text}");
+        assert!(papers(text).found.is_empty(), "{text}");
         assert!(blocks(text).predictions.is_empty(), "{text}");
     }
 }
@@ -479,7 +501,7 @@ fn tse_2006_figure_4_multilockset_finds_no_race_with_t1_and_a_false_one_with_t4_
 #[test]
 fn tse_2006_examples_1_and_2_a_write_makes_both_blocks_not_atomic_and_a_read_neither() {
     let transaction = "1: [ +k Rx +l Wx Rx -l -k ]; ";
-    let with = |other: &str| papers(&(transaction.to_string() + other)).predictions;
+    let with = |other: &str| papers(&(transaction.to_string() + other)).found;
     let written = with("2: [ Wx ]");
     // One finding for each block.
     let mut patterns: Vec<&str> = written.iter().map(|found| &*found.pattern).collect();
@@ -493,7 +515,7 @@ fn tse_2006_example_3_is_told_as_a_potential_deadlock_and_not_as_a_violation() {
     let text = "1: [ +k +l -l Wx -k ]; 2: [ +l +k -k Rx Rx -l ]";
     assert!(blocks(text).predictions.is_empty());
     assert_eq!(interleavings(text, Kept::All), Verdict::Atomic);
-    let deadlocks = run(Box::new(Deadlocks::new()), &trace(text)).deadlocks;
+    let deadlocks = predicted(AnalysisKind::Deadlock, text).deadlocks;
     let [deadlock] = deadlocks.as_slice() else {
         panic!("one potential deadlock: {deadlocks:#?}")
     };
@@ -501,13 +523,14 @@ fn tse_2006_example_3_is_told_as_a_potential_deadlock_and_not_as_a_violation() {
     assert_eq!(wanted.collect::<Vec<_>>(), [3, 10]);
     // By locksets alone the write comes between the reads: whoever goes by them says that deadlocks
     // make this doubtful.
-    for outcome in [papers(text), without_schedules(text)] {
-        assert!(doubtful(&outcome), "{outcome:#?}");
-    }
+    assert!(papers(text).is_doubtful);
+    assert!(without_schedules(text).predictions.is_empty());
+    let two = without_schedules("1: [ +k +l -l Wx Wy -k ]; 2: [ +l +k -k Rx Ry -l ]");
+    assert!(doubtful(&two), "{two:#?}");
     // In one order, it can come between, and no note casts doubt on it.
     let sound = "1: [ +k +l -l Wx -k ]; 2: [ +k -k Rx Rx ]";
-    assert!(!papers(sound).predictions.is_empty());
-    assert!(papers(sound).notes.is_empty());
+    assert!(!papers(sound).found.is_empty());
+    assert!(!papers(sound).is_doubtful);
 }
 
 /// Something is found, all of it is potential, and a note says that deadlocks are possible.
@@ -523,7 +546,7 @@ fn doubtful(outcome: &Outcome) -> bool {
 fn tse_2006_example_4_a_write_and_three_reads_make_one_block() {
     let nothing = || [Vec::new(), Vec::new(), Vec::new()];
     assert_eq!(
-        one_variable_blocks("1: [ Wx Rx Rx Rx ]", "x"),
+        one_variable_blocks("1: [ Wx Rx Rx Rx ]"),
         [((Write, true), Some((Read, false)), nothing())]
     );
 }
@@ -534,7 +557,7 @@ fn tse_2006_example_5_blocks_of_two_variables_are_made_of_initial_reads_and_fina
     // The first write of y and the last read of x take no part: so the blocks are read and write,
     // and write and write.
     assert_eq!(
-        initial_and_final("1: [ Rx Wy Wx Wy Rx ]"),
+        pairs::kept_of_transactions(&trace("1: [ Rx Wy Wx Wy Rx ]")),
         [vec![(Read, x), (Write, x), (Write, y)]]
     );
 }

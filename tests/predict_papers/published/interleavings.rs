@@ -5,15 +5,15 @@
 //! either order, so that only one of the orders is tried (sleep sets, Godefroid 1996). The number
 //! of interleavings is bounded; the bound being hit is said.
 
-use super::replay::Reading;
-use super::serial::Equivalence;
-use super::summary::{reads, writes};
-use crate::predict::{Map, Set, changes_lock, conflict, is_access};
-use crate::trace::{Event, ObjectId, Op};
+use super::serial::{Equivalence, Reading};
+use super::{reads, writes};
+use aerodrome::predict::{conflict, is_access};
+use aerodrome::trace::{Event, ObjectId, Op};
+use std::collections::{HashMap, HashSet};
 
 /// What came of trying the interleavings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Every interleaving has an equivalent serial order.
     Atomic,
     /// This one has none: positions, in order.
@@ -24,7 +24,7 @@ pub enum Verdict {
 
 /// Which accesses are interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// All of them.
     All,
     /// The initial reads and final writes: enough where no pair of 1v-blocks makes a violation.
@@ -35,19 +35,14 @@ pub enum Kept {
 ///
 /// The trace is well formed, without splits and nested blocks. Deadlocks are passed over: the
 /// theorem assumes that there are none.
-///
-/// ```
-/// use aerodrome::predict::blocks::{Equivalence, Kept, Verdict, exhaustive};
-/// use aerodrome::trace::{Event, Op, SiteId, StrandId};
-///
-/// let event = |strand, op| Event { strand: StrandId(strand), target: 0, site: SiteId::NONE, op };
-/// let run = [(0, Op::Begin), (0, Op::Read), (0, Op::Write), (0, Op::End), (1, Op::Write)];
-/// let run = run.map(|(strand, op)| event(strand, op));
-/// assert_eq!(exhaustive(&run, Kept::All, Equivalence::Conflict, 1000), Verdict::NotAtomic(vec![1, 2, 5, 3, 4]));
-/// ```
-pub fn exhaustive(trace: &[Event], kept: Kept, equivalence: Equivalence, bound: usize) -> Verdict {
+pub(crate) fn exhaustive(
+    trace: &[Event],
+    kept: Kept,
+    equivalence: Equivalence,
+    bound: usize,
+) -> Verdict {
     let mut explorer = Explorer::new(trace, kept, equivalence, bound);
-    explorer.explore(&Set::default());
+    explorer.explore(&HashSet::default());
     match explorer.found {
         Some(found) => Verdict::NotAtomic(found),
         None if explorer.count > bound => Verdict::CutShort,
@@ -67,7 +62,7 @@ struct Explorer {
     lanes: Vec<Vec<Step>>,
     next: Vec<usize>,
     /// The holders of each lock: lane, shared.
-    locks: Map<ObjectId, Vec<(usize, bool)>>,
+    locks: HashMap<ObjectId, Vec<(usize, bool)>>,
     trail: Vec<(usize, usize)>,
     equivalence: Equivalence,
     bound: usize,
@@ -79,8 +74,8 @@ impl Explorer {
     fn new(trace: &[Event], kept: Kept, equivalence: Equivalence, bound: usize) -> Explorer {
         let kept = (kept == Kept::InitialAndFinal).then(|| initial_and_final(trace));
         let mut lanes: Vec<Vec<Step>> = Vec::new();
-        let mut forks: Map<usize, (usize, usize)> = Map::default();
-        let mut carried: Map<ObjectId, Vec<(usize, usize)>> = Map::default();
+        let mut forks: HashMap<usize, (usize, usize)> = HashMap::default();
+        let mut carried: HashMap<ObjectId, Vec<(usize, usize)>> = HashMap::default();
         for (event, position) in trace.iter().zip(1..) {
             if is_access(event.op) && kept.as_ref().is_some_and(|kept| !kept.contains(&position)) {
                 continue;
@@ -114,7 +109,7 @@ impl Explorer {
             });
         }
         let next = vec![0; lanes.len()];
-        let (locks, trail) = (Map::default(), Vec::new());
+        let (locks, trail) = (HashMap::default(), Vec::new());
         Explorer {
             lanes,
             next,
@@ -147,7 +142,7 @@ impl Explorer {
             }
     }
 
-    fn explore(&mut self, asleep: &Set<usize>) {
+    fn explore(&mut self, asleep: &HashSet<usize>) {
         if self.found.is_some() || self.count > self.bound {
             return;
         }
@@ -233,16 +228,25 @@ impl Explorer {
     }
 }
 
+/// Takes, gives back or converts a lock.
+fn changes_lock(op: Op) -> bool {
+    use Op::{Acquire, AcquireShared, Downgrade, Release, ReleaseShared, Upgrade};
+    matches!(
+        op,
+        Acquire | AcquireShared | Downgrade | Release | ReleaseShared | Upgrade
+    )
+}
+
 /// For each strand and variable of its transaction under way: was it written, and where last, by
 /// each operation?
-type Writes = Map<(u32, u32), (bool, Vec<(Op, u64)>)>;
+type Writes = HashMap<(u32, u32), (bool, Vec<(Op, u64)>)>;
 
 /// The positions of the initial reads and final writes of all transactions: for updates, of every
 /// kind.
-fn initial_and_final(trace: &[Event]) -> Set<u64> {
-    let mut kept = Set::default();
+fn initial_and_final(trace: &[Event]) -> HashSet<u64> {
+    let mut kept = HashSet::default();
     let mut open = Writes::default();
-    let mut inside: Set<u32> = Set::default();
+    let mut inside: HashSet<u32> = HashSet::default();
     for (event, position) in trace.iter().zip(1..) {
         let strand = event.strand.0;
         match event.op {
@@ -279,7 +283,7 @@ fn initial_and_final(trace: &[Event]) -> Set<u64> {
     kept
 }
 
-fn close(open: &mut Writes, strand: u32, kept: &mut Set<u64>) {
+fn close(open: &mut Writes, strand: u32, kept: &mut HashSet<u64>) {
     open.retain(|(owner, _), (_, last)| {
         if *owner == strand {
             kept.extend(last.iter().map(|&(_, position)| position));

@@ -1,27 +1,19 @@
 //! What moves which way, and what is kept of it.
 
-use super::{RaceTest, Reduction, Rules};
-use crate::predict::notation::{feed, movers, one_block, run, trace};
-use crate::predict::{Analysis, Context, Outcome};
+use crate::notation::{feed, movers, one_block, predicted, run, trace};
+use crate::predict_common::{Random, Shape, random_trace};
+use crate::published::reduction::{RaceTest, When, forms, not_reducible, races};
+use aerodrome::predict::reduction::{Reduction, Rules};
+use aerodrome::predict::{Analysis, AnalysisKind, Context, Outcome};
 
 fn offline(text: &str) -> Outcome {
-    run(Box::new(Reduction::offline()), &trace(text))
+    predicted(AnalysisKind::Reduction, text)
 }
 
-fn tested(test: RaceTest, text: &str) -> Outcome {
-    run(Box::new(Reduction::offline().with(test)), &trace(text))
-}
-
-fn online(text: &str) -> Outcome {
-    run(Box::new(Reduction::online()), &trace(text))
-}
-
-/// How the events of each transaction move, those included that are reducible.
-pub(in crate::predict) fn forms(mut reduction: Reduction, text: &str) -> Vec<String> {
-    let mut now = Context::default();
-    feed(&mut now, &mut reduction, &trace(text));
-    let forms = reduction.forms(&now).into_iter();
-    forms.map(|(_, form)| form.movers).collect()
+/// What the published algorithm reports where each event is judged when it comes.
+fn online(text: &str) -> Vec<String> {
+    let (test, rules) = (RaceTest::Multilockset, Rules::default());
+    not_reducible(forms(&trace(text), test, rules, When::Online))
 }
 
 #[test]
@@ -34,10 +26,11 @@ fn one_racy_access_in_each_transaction_is_reducible_and_two_are_not() {
 fn pair_by_pair_each_sort_of_access_is_judged_by_itself_and_by_locksets_the_variable() {
     // Only the write under no lock races, and only with the other strand's read.
     let text = "1: [ +l Wx -l Rx Wx ]; 2: [ +l Rx -l ]";
-    assert_eq!(forms(Reduction::offline(), text), ["RBLBN", "RNL"]);
+    let forms = |test| forms(&trace(text), test, Rules::default(), When::Offline);
+    assert_eq!(forms(RaceTest::Pairwise), ["RBLBN", "RNL"]);
+    assert_eq!(movers(&offline(text)), ["RBLBN"]);
     for test in [RaceTest::Lockset, RaceTest::Multilockset] {
-        let coarse = Reduction::offline().with(test);
-        assert_eq!(forms(coarse, text), ["RNLNN", "RNL"], "{test:?}");
+        assert_eq!(forms(test), ["RNLNN", "RNL"], "{test:?}");
     }
 }
 
@@ -59,7 +52,7 @@ fn theorem_2_leaves_out_regions_with_harmless_accesses_only() {
 #[test]
 fn by_the_first_papers_rules_every_region_counts_and_no_lock_moves_both_ways() {
     let by = |rules, text: &str| {
-        let outcome = run(Box::new(Reduction::offline().by(rules)), &trace(text));
+        let outcome = run(Box::new(Reduction::by(rules)), &trace(text));
         movers(&outcome).len()
     };
     for text in [
@@ -109,12 +102,8 @@ fn the_online_variant_misses_what_only_later_events_show() {
     // When strand 1 runs, nobody else has touched lock or variable.
     let text = "1: [ +l Rx -l +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
     assert_eq!(movers(&offline(text)), ["RBLRBL", "RBLRBL"]);
-    assert_eq!(movers(&online(text)), ["RBLRBL"]);
-    assert!(
-        online("1: [ +l Wx -l ]; 2: [ +l Wx -l +l Rz -l ]")
-            .predictions
-            .is_empty()
-    );
+    assert_eq!(online(text), ["RBLRBL"]);
+    assert!(online("1: [ +l Wx -l ]; 2: [ +l Wx -l +l Rz -l ]").is_empty());
 }
 
 #[test]
@@ -154,21 +143,13 @@ fn shared_locks_protect_readers_from_writers_only() {
         RaceTest::Multilockset,
         RaceTest::Pairwise,
     ] {
-        assert_eq!(
-            tested(test, "1: [ s+l Rx s-l ]; 2: [ s+l Wx s-l ]")
-                .races
-                .len(),
-            1,
-            "{test:?}"
-        );
-        assert_eq!(
-            tested(test, "1: [ s+l Rx s-l ]; 2: [ +l Wx -l ]")
-                .races
-                .len(),
-            0,
-            "{test:?}"
-        );
+        let both_shared = trace("1: [ s+l Rx s-l ]; 2: [ s+l Wx s-l ]");
+        assert_eq!(races(&both_shared, test), 1, "{test:?}");
+        let apart = trace("1: [ s+l Rx s-l ]; 2: [ +l Wx -l ]");
+        assert_eq!(races(&apart, test), 0, "{test:?}");
     }
+    let both_shared = offline("1: [ s+l Rx s-l ]; 2: [ s+l Wx s-l ]");
+    assert_eq!(both_shared.races.len(), 1);
 }
 
 #[test]
@@ -180,12 +161,46 @@ fn updates_of_one_kind_do_not_race_and_different_ones_do() {
 
 #[test]
 fn equal_transactions_and_repeated_sections_are_kept_once() {
-    let (mut now, mut reduction) = (Context::default(), Reduction::offline());
+    let (mut now, mut reduction) = (Context::default(), Reduction::new());
     let text = format!("1: [ {} ];", "+l Wx Ry -l ".repeat(50)).repeat(3) + "2: [ +l Wx -l ]";
     feed(&mut now, &mut reduction, &one_block(&text));
-    assert_eq!(reduction.words.len(), 2);
-    assert!(reduction.words.keys().all(|(_, tokens)| tokens.len() <= 8));
+    assert!(reduction.kept() <= 8 + 3, "{}", reduction.kept());
     let outcome = Box::new(reduction).finish(&mut now);
     assert_eq!(outcome.predictions.len(), 1);
     assert_eq!(outcome.predictions[0].count, 3);
+}
+
+#[test]
+fn on_random_traces_the_hints_are_those_of_the_published_algorithm() {
+    let shape = Shape {
+        strands: 2,
+        objects: 2,
+        locks: 2,
+        length: 8,
+        plain: false,
+        ordered: true,
+        order: true,
+    };
+    let mut hints = 0;
+    for seed in 0..1500 {
+        let mut events = random_trace(&mut Random(seed), shape);
+        // Each transaction is of a block of its own, and without sites nothing is merged.
+        for (event, number) in events.iter_mut().zip(1..) {
+            event.site = aerodrome::trace::SiteId(number);
+        }
+        for rules in Rules::ALL {
+            let found = run(Box::new(Reduction::by(rules)), &events).predictions;
+            let found: u64 = found.iter().map(|found| found.count).sum();
+            let published = forms(&events, RaceTest::Pairwise, rules, When::Offline);
+            let published = not_reducible(published);
+            let trace = crate::predict_common::show(&events);
+            assert_eq!(
+                found,
+                published.len() as u64,
+                "{seed} {published:?}\n{trace}"
+            );
+            hints += found;
+        }
+    }
+    assert!(hints > 1000, "{hints}");
 }

@@ -6,17 +6,18 @@
 //! read, write, read+write, add and subtract, `>` and `<` send and receive, `!` and `?` signal and
 //! await, `fork` and `join` are followed by a strand's number.
 
-use super::{Analysis, Context, Outcome, Prediction};
-use crate::trace::{Event, ObjectId, Op, SiteId, StrandId, Update};
+use crate::predict_common::predict;
+use aerodrome::predict::{Analysis, AnalysisKind, Context, Outcome, Prediction, Skeleton};
+use aerodrome::trace::{Event, ObjectId, Op, SiteId, StrandId, Update};
 
 /// Objects are numbered by their names' first letter: `x` is the same in every trace.
-pub(super) fn object(name: &str) -> u32 {
+pub(crate) fn object(name: &str) -> u32 {
     name.bytes()
         .fold(0, |number, byte| number * 128 + u32::from(byte))
 }
 
 /// Parses lines; `;` separates them as well.
-pub(super) fn trace(text: &str) -> Vec<Event> {
+pub(crate) fn trace(text: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let mut block = 0;
     for line in text
@@ -73,7 +74,7 @@ pub(super) fn trace(text: &str) -> Vec<Event> {
 }
 
 /// The same with one block for all transactions: those that do the same are runs of the same.
-pub(super) fn one_block(text: &str) -> Vec<Event> {
+pub(crate) fn one_block(text: &str) -> Vec<Event> {
     let mut events = trace(text);
     events
         .iter_mut()
@@ -82,13 +83,25 @@ pub(super) fn one_block(text: &str) -> Vec<Event> {
     events
 }
 
+/// What these analyses find.
+pub(crate) fn predicted(kind: AnalysisKind, text: &str) -> Outcome {
+    predict(&trace(text), &[kind])
+}
+
+/// A context with room for so many lock and order events.
+pub(crate) fn with_room(room: usize) -> Context {
+    let mut now = Context::default();
+    now.skeleton = Skeleton::new(room);
+    now
+}
+
 /// Feeds an analysis, to its end.
-pub(super) fn run(analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
+pub(crate) fn run(analysis: Box<dyn Analysis>, events: &[Event]) -> Outcome {
     run_in(Context::default(), analysis, events)
 }
 
 /// Feeds an analysis that is given this context.
-pub(super) fn run_in(
+pub(crate) fn run_in(
     mut now: Context,
     mut analysis: Box<dyn Analysis>,
     events: &[Event],
@@ -98,7 +111,7 @@ pub(super) fn run_in(
 }
 
 /// Feeds an analysis that goes on.
-pub(super) fn feed(now: &mut Context, analysis: &mut dyn Analysis, events: &[Event]) {
+pub(crate) fn feed(now: &mut Context, analysis: &mut dyn Analysis, events: &[Event]) {
     for (event, position) in events.iter().zip(1..) {
         now.step(*event, position);
         analysis.step(*event, position, now);
@@ -106,13 +119,13 @@ pub(super) fn feed(now: &mut Context, analysis: &mut dyn Analysis, events: &[Eve
 }
 
 /// Where the accesses of a finding are.
-pub(super) fn positions(found: &Prediction) -> Vec<u64> {
+pub(crate) fn positions(found: &Prediction) -> Vec<u64> {
     let accesses = found.accesses.iter();
     accesses.map(|step| step.access.position).collect()
 }
 
 /// What a finding is about, each once.
-pub(super) fn objects(found: &Prediction) -> Vec<ObjectId> {
+pub(crate) fn objects(found: &Prediction) -> Vec<ObjectId> {
     let accesses = found.accesses.iter();
     let mut objects: Vec<ObjectId> = accesses.filter_map(|step| step.access.object).collect();
     objects.sort_unstable();
@@ -121,7 +134,7 @@ pub(super) fn objects(found: &Prediction) -> Vec<ObjectId> {
 }
 
 /// The movers of the transactions that reduction reports.
-pub(super) fn movers(outcome: &Outcome) -> Vec<&str> {
+pub(crate) fn movers(outcome: &Outcome) -> Vec<&str> {
     let found = outcome.predictions.iter();
     found
         .map(|found| found.pattern.trim_start_matches("not reducible: "))

@@ -1,64 +1,14 @@
 //! The kernels' shapes, agreement with every interleaving, and a look at what is kept.
 
-use super::replay::Reading;
-use super::{Blocks, Bounds, Equivalence, Kept, Verdict, exhaustive};
-use crate::predict::examples::{atomic, papers};
-use crate::predict::notation::{feed, object, one_block, positions, run, run_in, trace};
-use crate::predict::{Analysis, Context, Outcome, Skeleton, Tier};
-use crate::trace::{Event, ObjectId, Op};
+use crate::examples::{atomic, papers};
+use crate::notation::{feed, one_block, positions, predicted, run, run_in, trace, with_room};
+use crate::published::interleavings::{Kept, Verdict, exhaustive};
+use crate::published::serial::Equivalence;
+use aerodrome::predict::blocks::{Blocks, Bounds};
+use aerodrome::predict::{Analysis, AnalysisKind, Context, Minimal, Outcome, Tier};
 
 fn blocks(text: &str) -> Outcome {
-    run(Box::new(Blocks::new()), &trace(text))
-}
-
-/// Has the trace, as it stands, an equivalent serial one?
-pub(in crate::predict) fn explained(text: &str) -> bool {
-    let events: Vec<(Event, u64)> = trace(text).into_iter().zip(1..).collect();
-    Reading::of(&events).serializable(Equivalence::View)
-}
-
-/// What the analysis keeps of a trace.
-fn kept(blocks: Blocks, text: &str) -> Blocks {
-    let (mut now, mut blocks) = (Context::default(), blocks);
-    feed(&mut now, &mut blocks, &trace(text));
-    blocks
-}
-
-/// An access of a block and whether it is the final write, the other one unless it is the dummy,
-/// and the locks held at the one, at the other and throughout.
-type OneBlock = ((Op, bool), Option<(Op, bool)>, [Vec<ObjectId>; 3]);
-
-/// The 1v-blocks of a variable.
-pub(in crate::predict) fn one_variable_blocks(text: &str, variable: &str) -> Vec<OneBlock> {
-    let kept = kept(Blocks::papers(), text).kept;
-    let locks = |set| {
-        let mut locks: Vec<ObjectId> = kept.locksets.holds(set).iter().map(|h| h.lock).collect();
-        locks.sort_unstable();
-        locks
-    };
-    let shared = &kept.variables[&ObjectId(object(variable))];
-    let mut blocks: Vec<OneBlock> = shared
-        .ones
-        .keys()
-        .map(|one| {
-            let late = one.late.map(|late| (late, one.finals.1));
-            let (first, second, both) = one.held;
-            let held = [locks(first), locks(second), locks(both)];
-            ((one.early, one.finals.0), late, held)
-        })
-        .collect();
-    blocks.sort_unstable();
-    blocks
-}
-
-/// What is kept of each transaction to make 2v-blocks of.
-pub(in crate::predict) fn initial_and_final(text: &str) -> Vec<Vec<(Op, ObjectId)>> {
-    let mut blocks = kept(Blocks::papers(), text);
-    blocks.kept.finish(&mut Context::default());
-    let summaries = blocks.kept.summaries.iter();
-    summaries
-        .map(|summary| summary.shape.accesses.to_vec())
-        .collect()
+    predicted(AnalysisKind::Blocks, text)
 }
 
 #[test]
@@ -70,14 +20,17 @@ fn tse_2006_heldmid_keeps_two_accesses_out_that_could_each_come_between() {
     let apart = [writer, "2: [ +m Rx +l -l Ry -m ]"].join(";");
     let together = [writer, "2: [ +m Rx Ry -m ]"].join(";");
     let without = |text: &str| {
-        let blocks = Blocks::without_schedules(Bounds::default());
-        run(Box::new(blocks), &trace(text)).predictions
+        let bounds = Bounds {
+            schedules: 0,
+            ..Bounds::default()
+        };
+        run(Box::new(Blocks::with(bounds)), &trace(text)).predictions
     };
     assert!(atomic(&apart));
     assert!(without(&apart).is_empty(), "{:#?}", without(&apart));
     assert!(blocks(&apart).predictions.is_empty());
     assert!(!atomic(&together));
-    assert!(!papers(&together).predictions.is_empty());
+    assert!(!papers(&together).found.is_empty());
     assert_eq!(without(&together).len(), 1);
     assert_eq!(blocks(&together).predictions[0].tier, Tier::Predicted);
 }
@@ -86,10 +39,7 @@ fn tse_2006_heldmid_keeps_two_accesses_out_that_could_each_come_between() {
 fn where_the_skeleton_has_no_room_a_cycle_is_potential() {
     let text = "1: [ +l Rx -l +l Ry -l ]; 2: [ Wx Wy ]";
     let with_room = |room| {
-        let now = Context {
-            skeleton: Skeleton::new(room),
-            ..Context::default()
-        };
+        let now = with_room(room);
         run_in(now, Box::new(Blocks::new()), &trace(text)).predictions
     };
     // Four lock events and two transactions.
@@ -159,7 +109,8 @@ fn cache_open_missed_reader_writer_and_cleaner_in_turn_are_predicted_with_the_me
 
 #[test]
 fn cache_open_chain_an_overlap_without_a_cycle_is_predicted() {
-    let text = "0: fork1 fork2 fork3; 1: [ +i Ri -i; 2: [ +i Wi -i >m ]; 1: +f Rf -f ]; 3: [ ] [ <m +f Wf -f ]";
+    let text = "0: fork1 fork2 fork3; 1: [ +i Ri -i; 2: [ +i Wi -i >m ]; 1: +f Rf -f ]; \
+                3: [ ] [ <m +f Wf -f ]";
     let found = blocks(text).predictions;
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].pattern, "a cycle of 3 transactions");
@@ -286,9 +237,11 @@ fn memory_follows_the_distinct_blocks() {
     let once = "1: [ +l Rx Wx -l ]; 2: [ +l Rx -l ];";
     let mut counts = Vec::new();
     for times in [2, 200] {
-        let (mut now, mut blocks) = (Context::default(), Blocks::new());
-        feed(&mut now, &mut blocks, &one_block(&once.repeat(times)));
-        counts.push(blocks.kept());
+        let events = one_block(&once.repeat(times));
+        let (mut blocks, mut minimal) = (Blocks::new(), Minimal::new());
+        feed(&mut Context::default(), &mut blocks, &events);
+        feed(&mut Context::default(), &mut minimal, &events);
+        counts.push((blocks.kept(), minimal.kept()));
     }
     assert_eq!(counts[0], counts[1]);
 }

@@ -1,0 +1,160 @@
+//! The places that a strand has been to.
+
+use super::witnesses::Mask;
+use crate::predict::{Context, LockState, Period};
+use crate::trace::StrandId;
+use rustc_hash::FxHashMap;
+
+/// Lock state and period in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place(u64);
+
+impl Place {
+    pub(super) fn of(strand: StrandId, now: &mut Context) -> Place {
+        let (state, period) = (now.locks.state(strand), now.order.period(strand));
+        Place(u64::from(state.0) << 32 | u64::from(period.0))
+    }
+
+    pub(super) fn state(self) -> LockState {
+        LockState((self.0 >> 32) as u32)
+    }
+
+    pub(super) fn period(self) -> Period {
+        Period(self.0 as u32)
+    }
+}
+
+const END: u32 = u32::MAX;
+
+/// A place that a strand has been to, and when last in the open transaction.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    place: Place,
+    /// The transaction in which the rest is meant.
+    transaction: u32,
+    /// The tick at which the strand was last there.
+    tick: u32,
+    newer: u32,
+    older: u32,
+}
+
+/// The places that a strand has been to, those of the open transaction in a list from the last
+/// visited to the first.
+#[derive(Clone, Debug)]
+pub(super) struct Visits {
+    /// By the strand's own numbers for them.
+    visits: Vec<Visit>,
+    numbers: FxHashMap<Place, u32>,
+    /// The current place.
+    pub(super) id: u32,
+    pub(super) place: Place,
+    newest: u32,
+    /// The transaction's places, as far as they have bits; all bits if there are others.
+    pub(super) mask: Mask,
+    /// Grows with each change of place in a transaction.
+    pub(super) tick: u32,
+    /// The tick at which the current period was entered.
+    period: u32,
+    /// The place without locks that was last visited in the transaction.
+    free: u32,
+    /// How many transactions there have been.
+    pub(super) transaction: u32,
+    pub(super) open: bool,
+}
+
+impl Visits {
+    pub(super) fn new(place: Place) -> Visits {
+        let mut visits = Visits {
+            visits: Vec::new(),
+            numbers: FxHashMap::default(),
+            id: 0,
+            place,
+            newest: END,
+            mask: 0,
+            tick: 0,
+            period: 0,
+            free: END,
+            transaction: 0,
+            open: false,
+        };
+        visits.enter(place);
+        visits
+    }
+
+    /// The places since a tick, the last visited first. Where the strand held nothing for a moment
+    /// of this period, only that place: it is as good as all others.
+    pub(super) fn since(&self, tick: u32) -> impl Iterator<Item = (u32, Place)> {
+        let visit = |id: u32| self.visits.get(id as usize);
+        let is_since = move |id: u32| visit(id).is_some_and(|visit| visit.tick >= tick);
+        let is_free = self.period <= tick && is_since(self.free);
+        let first = if is_free { self.free } else { self.newest };
+        let ids = std::iter::successors(Some(first), move |&id| {
+            visit(id).map(|visit| visit.older).filter(|_| !is_free)
+        });
+        let ids = ids.take_while(move |&id| is_since(id));
+        ids.map(|id| (id, self.visits[id as usize].place))
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.newest = END;
+        self.free = END;
+        self.mask = 0;
+        self.tick = 0;
+        self.period = 0;
+        self.transaction += 1;
+        self.open = true;
+        self.enter(self.place);
+    }
+
+    pub(super) fn enter(&mut self, place: Place) {
+        let next = self.visits.len() as u32;
+        let id = *self.numbers.entry(place).or_insert(next);
+        if id == next {
+            self.visits.push(Visit {
+                place,
+                transaction: 0,
+                tick: 0,
+                newer: END,
+                older: END,
+            });
+        }
+        let period = self.place.period();
+        self.place = place;
+        self.id = id;
+        if !self.open {
+            return;
+        }
+        self.tick += 1;
+        if period != place.period() {
+            self.period = self.tick;
+        }
+        if place.state() == LockState::FREE {
+            self.free = id;
+        }
+        self.mask |= 1_u64.checked_shl(id).unwrap_or(Mask::MAX);
+        let old = self.visits[id as usize];
+        let mut visit = Visit {
+            transaction: self.transaction,
+            tick: self.tick,
+            newer: END,
+            older: self.newest,
+            ..old
+        };
+        if id == self.newest {
+            visit.older = old.older;
+        } else {
+            if old.transaction == self.transaction {
+                // It is not the newest, so that there is a newer one.
+                self.visits[old.newer as usize].older = old.older;
+                if old.older != END {
+                    self.visits[old.older as usize].newer = old.newer;
+                }
+            }
+            if self.newest != END {
+                self.visits[self.newest as usize].newer = id;
+            }
+        }
+        self.visits[id as usize] = visit;
+        self.newest = id;
+    }
+}

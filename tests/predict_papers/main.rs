@@ -1,0 +1,14 @@
+//! Prediction by the papers: their examples, their algorithms to the letter, and the shapes of
+//! traces that the analyses are about.
+#![cfg(feature = "trace")]
+
+mod blocks;
+mod examples;
+mod locks;
+mod minimal;
+mod notation;
+mod order;
+#[path = "../predict_common/mod.rs"]
+mod predict_common;
+mod published;
+mod reduction;
