@@ -29,7 +29,7 @@ impl Once {
         }
     }
 
-    /// As std's: a write where `f` runs, else a read.
+    /// As std's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
     pub fn call_once<F>(&self, f: F)
@@ -44,7 +44,7 @@ impl Once {
         });
     }
 
-    /// As std's: a write where `f` runs, else a read.
+    /// As std's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
