@@ -56,10 +56,10 @@ impl Call {
             (self.changed(member, &unit, marked.as_deref()), unit, marked)
         });
         match changed {
-            None => self.replace_this_process(&self.arguments),
+            None => self.replace_this_process(&self.untracked()),
             Some((arguments, unit, _)) if self.is_rustdoc() => {
                 match self.untracked_file(&unit.name).exists() {
-                    true => self.replace_this_process(&self.arguments),
+                    true => self.replace_this_process(&self.untracked()),
                     false => self.replace_this_process(&arguments),
                 }
             }
@@ -107,7 +107,7 @@ impl Call {
             }
             return pass_on(&tracked);
         }
-        match attempt(&self.arguments) {
+        match attempt(&self.untracked()) {
             Ok(plain) if plain.status.success() => {
                 let warning = untracked_warning(unit, &tracked);
                 if !unit.is_test {
@@ -138,7 +138,25 @@ impl Call {
         unit.has_std().then_some((member, unit))
     }
 
-    /// The arguments as the compiler gets them.
+    /// Where tracked crates find what they depend on.
+    fn search(&self) -> impl Iterator<Item = OsString> {
+        self.plan.search.iter().flat_map(|folder| {
+            let mut value = OsString::from("dependency=");
+            value.push(folder);
+            [OsString::from("-L"), value]
+        })
+    }
+
+    /// The arguments for a crate that is not tracked. It may depend on one that is.
+    fn untracked(&self) -> Vec<OsString> {
+        let mut arguments = self.arguments.clone();
+        if arguments.iter().any(|argument| argument == "--crate-name") {
+            arguments.extend(self.search());
+        }
+        arguments
+    }
+
+    /// The arguments for a crate that is tracked.
     fn changed(&self, member: &Member, unit: &Unit, marked: Option<&Path>) -> Vec<OsString> {
         let replaced =
             |name: &str| name == "aerodrome" || member.mirrors.iter().any(|it| it == name);
@@ -158,10 +176,13 @@ impl Call {
             value.push(aerodrome);
             changed.extend([OsString::from("--extern"), value]);
         }
-        for folder in &self.plan.search {
-            let mut value = OsString::from("dependency=");
-            value.push(folder);
-            changed.extend([OsString::from("-L"), value]);
+        changed.extend(self.search());
+        // Lints see tracked types, and what is denied is denied of the program as it is.
+        if !changed
+            .iter()
+            .any(|it| it.to_string_lossy().starts_with("--cap-lints"))
+        {
+            changed.push("--cap-lints=warn".into());
         }
         if let Some(marked) = marked {
             self.read_copy(unit, marked, &mut changed);

@@ -17,6 +17,8 @@ struct Package {
     name: String,
     version: String,
     arguments: Vec<String>,
+    /// Its dev-dependencies that are left out: those of its benchmarks which are hard to build.
+    without: Vec<String>,
     /// Why it differs, where that cannot be helped.
     reason: Option<String>,
     /// Stands before the first empty line.
@@ -36,10 +38,16 @@ fn packages() -> Vec<Package> {
         if let (false, Some(name), Some(version)) =
             (line.starts_with('#'), words.next(), words.next())
         {
+            let (without, arguments): (Vec<_>, Vec<_>) =
+                words.partition(|word| word.starts_with("without="));
+            let without = without
+                .iter()
+                .flat_map(|word| word["without=".len()..].split(','));
             packages.push(Package {
                 name,
                 version,
-                arguments: words.collect(),
+                arguments,
+                without: without.map(str::to_owned).collect(),
                 reason,
                 is_light,
             });
@@ -59,8 +67,8 @@ fn main() -> ExitCode {
         let named = |name: &String| *name == package.name || name == "light" && package.is_light;
         wanted.is_empty() || wanted.iter().any(named)
     };
-    println!("| crate | tests | under aerodrome | differences | time plain | ratio |");
-    println!("|---|---|---|---|---|---|");
+    println!("| crate | tests | under aerodrome | events | differences | time plain | ratio |");
+    println!("|---|---|---|---|---|---|---|");
     let mut differs = false;
     for package in packages().iter().filter(is_wanted) {
         match compare(package, Path::new(&target)) {
@@ -69,7 +77,10 @@ fn main() -> ExitCode {
                 differs |= !same;
             }
             Err(error) => {
-                println!("| {} {} | {error} | | | | |", package.name, package.version);
+                println!(
+                    "| {} {} | {error} | | | | | |",
+                    package.name, package.version
+                );
                 differs = true;
             }
         }
@@ -128,11 +139,12 @@ fn compare(package: &Package, target: &Path) -> Result<(String, bool), Box<dyn E
     }
     let ratio = checked.time.as_secs_f64() / plain.time.as_secs_f64().max(0.01);
     let row = format!(
-        "| {} {} | {} | {} | {shown} | {:.2} s | {ratio:.1} |",
+        "| {} {} | {} | {} | {} | {shown} | {:.2} s | {ratio:.1} |",
         package.name,
         package.version,
         plain.results.len(),
         checked.results.len(),
+        checked.events,
         plain.time.as_secs_f64(),
     );
     Ok((row, same))
@@ -181,11 +193,28 @@ fn fetch(package: &Package, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     }
     // Below this project's target directory, but no part of its workspace.
     let manifest = copy.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)?;
+    let text = without_dependencies(&fs::read_to_string(&manifest)?, &package.without);
     if !text.contains("[workspace]") {
         fs::write(manifest, text + "\n[workspace]\n")?;
     }
     Ok(copy)
+}
+
+/// A published manifest, in which each dependency has a table, without some dev-dependencies.
+fn without_dependencies(manifest: &str, names: &[String]) -> String {
+    let mut is_kept = true;
+    let mut kept = String::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            let is_of = |name: &String| line.ends_with(&format!("dev-dependencies.{name}]"));
+            is_kept = !names.iter().any(is_of);
+        }
+        if is_kept {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    kept
 }
 
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -208,6 +237,7 @@ struct Results {
     /// What the test programs took, without compilation.
     time: Duration,
     compile_errors: usize,
+    events: u64,
     reports: u64,
     /// The crates that were compiled without tracked types.
     untracked: BTreeSet<String>,
@@ -283,6 +313,7 @@ fn read(text: &str) -> Results {
         results: BTreeMap::new(),
         time: Duration::ZERO,
         compile_errors: 0,
+        events: 0,
         reports: 0,
         untracked: BTreeSet::new(),
     };
@@ -302,12 +333,13 @@ fn read(text: &str) -> Results {
             let seconds = after.split('s').next().and_then(|text| text.parse().ok());
             read.time += Duration::from_secs_f64(seconds.unwrap_or(0.0));
         } else if let Some(rest) = line.strip_prefix("aerodrome: ") {
-            let parts = rest
-                .split(", ")
-                .filter_map(|part| part.strip_suffix(" violations"));
-            read.reports += parts
-                .filter_map(|number| number.parse::<u64>().ok())
-                .sum::<u64>();
+            let count = |what: &str| {
+                let mut parts = rest.split(", ");
+                let number = parts.find_map(|part| part.strip_suffix(what)?.parse::<u64>().ok());
+                number.unwrap_or(0)
+            };
+            read.events += count(" events");
+            read.reports += count(" violations");
         }
         // A test that prints has its output between its name and its result.
         let test = line

@@ -7,6 +7,8 @@
 //! let account = bank::Account::around(Arc::new(Mutex::new(3)));
 //! assert_eq!(account.balance(), 3);
 //! ```
+// What is denied here is denied of std's types.
+#![deny(variant_size_differences)]
 
 mod account;
 
@@ -17,3 +19,9 @@ pub const YEAR: &str = env!("YEAR");
 
 /// Text that is not compiled.
 pub const NOTES: &str = include_str!("../notes.txt");
+
+/// How much may be taken out. A tracked atomic is larger than its value.
+pub enum Limit {
+    Fixed(u64),
+    Shared(std::sync::atomic::AtomicU64),
+}
