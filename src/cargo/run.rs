@@ -78,7 +78,9 @@ impl Prepared {
         reports: Option<&Path>,
         more: impl FnOnce(&mut Command),
     ) -> Result<Outcome, Failure> {
-        let summary = self.project.folder.join("summary.txt");
+        // Another run may be on its way in the same target directory.
+        let summary = format!("summary-{}.txt", std::process::id());
+        let summary = self.project.folder.join(summary);
         for file in [Some(&*summary), reports].into_iter().flatten() {
             fs::write(file, "").map_err(|error| Failure::file(file, &error))?;
         }
@@ -100,6 +102,7 @@ impl Prepared {
             .status()
             .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
         let text = fs::read_to_string(&summary).map_err(|error| Failure::file(&summary, &error))?;
+        let _ = fs::remove_file(&summary);
         Ok(Outcome {
             cargo: status.code(),
             totals: Totals::read(&text),
