@@ -11,7 +11,7 @@
 //! *run* is what a strand does inside a block, from its begin to its end; a strand that was forked
 //! inside a block is inside it until the block ends. A run has *segments*, divided by its waits. To
 //! *write* is to do what others can see: a write, an effective update or exchange, a send, a
-//! receive, a signal. To look *again* at an object is a read of it, an exchange of either result, a
+//! signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
 //! undecided or of the present segment); at a lock, a vain try or its acquire. A receive is seen by
 //! the update of its channel that follows it.
@@ -700,7 +700,6 @@ impl<T: Copy> Retries<T> {
                 self.send(event);
             }
             Op::Recv => {
-                run.exchanges.clear();
                 if self.receive(event) {
                     self.strands[event.strand].run.begin_segment(number);
                     let op = Op::Split;
