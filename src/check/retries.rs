@@ -56,6 +56,9 @@ use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 /// So many events wait at most.
 const LIMIT: usize = 1 << 20;
 
+/// The memory of a queue for so many events is kept.
+const SPARE: usize = 4_096;
+
 /// Takes recorded, well-formed events and gives out those that count, in the same order: by the
 /// [rules](crate#what-counts-as-what) of waiting and retrying.
 ///
@@ -86,6 +89,8 @@ pub struct Retries<T> {
     strands: Dense<StrandId, Strand>,
     /// Those that are not empty.
     queues: Vec<Queue<T>>,
+    /// One that is, for its memory.
+    spare: Option<Queue<T>>,
     /// By object: the [`id`](Queue::id) of the queue that an event on it was put into last.
     touched: Dense<ObjectId, u32>,
     /// Those on their way that come after a send of an open block.
@@ -176,7 +181,7 @@ impl Strand {
 struct Run {
     looks: Vec<Look>,
     /// The last look at each object: its index and one.
-    last: FxHashMap<Key, u32>,
+    last: Lasts,
     /// Exchanges of one object that no other write has followed.
     exchanges: Vec<Exchange>,
     failures: Vec<Failure>,
@@ -209,6 +214,46 @@ impl Key {
     /// The object, if this is its content.
     fn object(self) -> Option<u32> {
         (self.0 & Key::LOCK == 0).then_some(self.0 as u32)
+    }
+}
+
+/// A number by key, 0 where there is none. Most blocks look at few things.
+#[derive(Debug, Default)]
+struct Lasts {
+    few: Vec<(Key, u32)>,
+    /// Those beyond [`FEW`](Self::FEW).
+    many: FxHashMap<Key, u32>,
+}
+
+impl Lasts {
+    const FEW: usize = 8;
+
+    #[inline]
+    fn get(&self, key: Key) -> u32 {
+        let found = self.few.iter().find(|(it, _)| *it == key);
+        match found {
+            Some(&(_, number)) => number,
+            None if self.many.is_empty() => 0,
+            None => self.many.get(&key).copied().unwrap_or(0),
+        }
+    }
+
+    /// Sets a number: the one before.
+    #[inline]
+    fn replace(&mut self, key: Key, number: u32) -> u32 {
+        if let Some((_, last)) = self.few.iter_mut().find(|(it, _)| *it == key) {
+            return std::mem::replace(last, number);
+        }
+        if self.few.len() == Self::FEW {
+            return self.many.insert(key, number).unwrap_or(0);
+        }
+        self.few.push((key, number));
+        0
+    }
+
+    fn clear(&mut self) {
+        self.few.clear();
+        self.many.clear();
     }
 }
 
@@ -267,7 +312,7 @@ impl Run {
 
     /// The looks at an object, the last one first: their indices.
     fn looks_at(&self, key: Key) -> impl Iterator<Item = usize> {
-        let mut next = self.last.get(&key).copied().unwrap_or(0);
+        let mut next = self.last.get(key);
         std::iter::from_fn(move || {
             let index = (next as usize).checked_sub(1)?;
             next = self.looks[index].previous;
@@ -314,7 +359,7 @@ impl Run {
             self.begin_segment(pause);
         }
         let taken_back = self.segment.max(self.retried.saturating_sub(1));
-        let mut next = self.last.get(&key).copied().unwrap_or(0);
+        let mut next = self.last.get(key);
         while let Some(index) = (next as usize).checked_sub(1) {
             let look = &mut self.looks[index];
             if look.number <= taken_back && look.is_undecided {
@@ -434,7 +479,7 @@ impl Run {
     }
 
     fn drop_looks(&mut self, key: Key, dropped: &mut Vec<u64>, which: impl Fn(&Look) -> bool) {
-        let mut next = self.last.get(&key).copied().unwrap_or(0);
+        let mut next = self.last.get(key);
         while let Some(index) = (next as usize).checked_sub(1) {
             let look = &mut self.looks[index];
             if look.is_undecided && which(look) {
@@ -457,7 +502,7 @@ impl Run {
             is_overwritten: false,
         });
         let index = self.looks.len() as u32;
-        let previous = self.last.insert(key, index).unwrap_or(0);
+        let previous = self.last.replace(key, index);
         self.looks[index as usize - 1].previous = previous;
         if self.looks.len() >= self.tidy_at.max(64) {
             self.tidy_up();
@@ -470,7 +515,7 @@ impl Run {
         self.pause = None;
         let Some(object) = object else { return };
         let key = Key::content(object);
-        let mut next = self.last.get(&key).copied().unwrap_or(0);
+        let mut next = self.last.get(key);
         while let Some(index) = (next as usize).checked_sub(1) {
             let look = &mut self.looks[index];
             if look.is_overwritten {
@@ -504,7 +549,7 @@ impl Run {
         });
         self.last.clear();
         for (look, index) in self.looks.iter_mut().zip(1..) {
-            look.previous = self.last.insert(look.key, index).unwrap_or(0);
+            look.previous = self.last.replace(look.key, index);
         }
         self.tidy_at = 2 * self.looks.len();
     }
@@ -522,6 +567,7 @@ impl<T: Copy> Retries<T> {
         Self {
             strands: Dense::new(),
             queues: Vec::new(),
+            spare: None,
             touched: Dense::new(),
             messages: FxHashMap::default(),
             exchange: Op::ReadWrite,
@@ -839,7 +885,7 @@ impl<T: Copy> Retries<T> {
             strand.acquired = Some(event.target);
         }
         let key = Key::lock(event.target);
-        if !strand.run.last.contains_key(&key) {
+        if strand.run.last.get(key) == 0 {
             return;
         }
         let mut dropped = Vec::new();
@@ -963,17 +1009,22 @@ impl<T: Copy> Retries<T> {
                 give(self.exchange, item.event, item.tag, emit);
             }
         }
-        self.queues.swap_remove(index);
+        let queue = self.queues.swap_remove(index);
+        self.spare = Some(queue).filter(|queue| queue.items.capacity() <= SPARE);
     }
 
     fn new_queue(&mut self, group: u32) -> usize {
         self.queue_ids = self.queue_ids.wrapping_add(1).max(1);
-        self.queues.push(Queue {
-            id: self.queue_ids,
-            groups: vec![group],
+        let mut queue = self.spare.take().unwrap_or_else(|| Queue {
+            id: 0,
+            groups: Vec::new(),
             items: VecDeque::new(),
-            tidy_at: 1024,
+            tidy_at: 0,
         });
+        (queue.id, queue.tidy_at) = (self.queue_ids, 1024);
+        queue.groups.clear();
+        queue.groups.push(group);
+        self.queues.push(queue);
         self.queues.len() - 1
     }
 
