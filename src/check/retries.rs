@@ -301,13 +301,8 @@ impl Run {
         self.last.clear();
         self.exchanges.clear();
         self.failures.clear();
-        *self = Run {
-            looks: std::mem::take(&mut self.looks),
-            last: std::mem::take(&mut self.last),
-            exchanges: std::mem::take(&mut self.exchanges),
-            failures: std::mem::take(&mut self.failures),
-            ..Run::default()
-        };
+        (self.retried, self.segment, self.tidy_at) = (0, 0, 0);
+        (self.has_written, self.pause) = (false, None);
     }
 
     /// The looks at an object, the last one first: their indices.
