@@ -332,6 +332,34 @@ impl Front {
         }
     }
 
+    /// So many of these events, which begin a block, need not pass [`Retries`].
+    #[inline]
+    fn plain_block(&self, events: &[Event]) -> usize {
+        let retries = self.retries.as_ref();
+        retries.map_or(0, |it| it.plain_block(events))
+    }
+
+    /// Takes an event that need not pass [`Retries`].
+    #[inline(always)]
+    fn take_plain<E: Inlined>(
+        &mut self,
+        engine: &mut E,
+        event: &Event,
+        position: u64,
+        names: &(impl Names + ?Sized),
+    ) {
+        self.note(event, position);
+        if orders(event, names) {
+            let Front {
+                lowering,
+                open,
+                found,
+                ..
+            } = self;
+            lower::<E, true>(lowering, open, found, engine, *event, position);
+        }
+    }
+
     #[inline]
     fn note(&mut self, event: &Event, position: u64) {
         let since = match event.op {
@@ -436,13 +464,22 @@ impl<N: Names + ?Sized> Visitor for Many<'_, N> {
 impl<N: Names + ?Sized> Many<'_, N> {
     #[inline(never)]
     fn run<E: Inlined, const RUST: bool>(self, engine: &mut E) -> usize {
-        for (at, event) in self.events[..self.count].iter().enumerate() {
+        let events = &self.events[..self.count];
+        let mut plain_until = 0;
+        for (at, event) in events.iter().enumerate() {
             if let Some(next) = self.events.get(at + FORESIGHT) {
                 engine.foresee(next);
             }
+            if RUST && event.op == Op::Begin && at >= plain_until {
+                plain_until = at + self.front.plain_block(&events[at..]);
+            }
             let position = self.position + at as u64;
-            self.front
-                .take::<E, RUST>(engine, event, position, self.names);
+            if RUST && at < plain_until {
+                self.front.take_plain(engine, event, position, self.names);
+            } else {
+                self.front
+                    .take::<E, RUST>(engine, event, position, self.names);
+            }
             if !self.front.found.is_empty() {
                 return at + 1;
             }

@@ -328,11 +328,35 @@ impl Session {
         self.judge(event);
     }
 
+    /// Counts an event, where nobody but the checker and properties may want to see it.
+    #[inline]
+    fn lean_event(&mut self, event: &Event) {
+        self.counts.events += 1;
+        if self.families.has_unclaimed() {
+            self.families.touch(event, &self.live);
+        }
+        match event.op {
+            Op::Begin => self.counts.transactions += 1,
+            op if self.properties.remember(op) => {
+                let family = self.families.of(event.strand);
+                self.properties
+                    .event(event, self.counts.events, family, &self.live);
+            }
+            _ => {}
+        }
+    }
+
     /// Gives the event that was counted last to the checker.
     #[inline]
     fn judge(&mut self, event: Event) {
         let position = self.counts.events;
-        let mut found = self.checker.step(event, position, &self.live);
+        let found = self.checker.step(event, position, &self.live);
+        self.report_all(found);
+    }
+
+    /// Reports a violation and those that were found with it.
+    #[inline]
+    fn report_all(&mut self, mut found: Option<Box<Violation>>) {
         while let Some(violation) = found {
             self.report(&violation);
             found = self.checker.next_found();
@@ -361,20 +385,26 @@ impl Sink for Session {
         if !self.lean {
             return self.full_event(event);
         }
-        self.counts.events += 1;
-        if self.families.has_unclaimed() {
-            self.families.touch(&event, &self.live);
-        }
-        match event.op {
-            Op::Begin => self.counts.transactions += 1,
-            op if self.properties.remember(op) => {
-                let family = self.families.of(event.strand);
-                self.properties
-                    .event(&event, self.counts.events, family, &self.live);
-            }
-            _ => {}
-        }
+        self.lean_event(&event);
         self.judge(event);
+    }
+
+    #[inline]
+    fn transaction(&mut self, events: &[Event]) {
+        if !self.lean {
+            return events.iter().for_each(|&event| self.full_event(event));
+        }
+        let first = self.counts.events + 1;
+        for event in events {
+            self.lean_event(event);
+        }
+        let mut taken = 0;
+        while taken < events.len() {
+            let (rest, position) = (&events[taken..], first + taken as u64);
+            let (count, found) = self.checker.run(rest, rest.len(), position, &self.live);
+            taken += count;
+            self.report_all(found);
+        }
     }
 
     #[inline]

@@ -196,6 +196,35 @@ impl<T: Copy> Retries<T> {
         self.queues.iter().any(|queue| queue.id == id)
     }
 
+    /// How many of these events, which begin a block, pass straight through and leave no trace here:
+    /// all of the block, if nothing is held back, no other strand comes in between, and no rule
+    /// drops a look, because the block has no exchange, vain update, message, pause or wait.
+    /// Otherwise none.
+    #[inline]
+    pub(super) fn plain_block(&self, events: &[Event]) -> usize {
+        /// A longer block is not looked through.
+        const LONG: usize = 64;
+        let strand = events[0].strand;
+        let is_inside = self.strands.get(strand).is_some_and(Strand::is_inside);
+        if is_inside || !self.is_empty() {
+            return 0;
+        }
+        let is_plain = |event: &&Event| {
+            use Op::{
+                Acquire, AcquireShared, Read, ReadWrite, Release, ReleaseShared, Update, Write,
+            };
+            let op = event.op;
+            event.strand == strand
+                && (matches!(op, Read | Write | ReadWrite | Update(_))
+                    || matches!(op, Acquire | Release | AcquireShared | ReleaseShared))
+        };
+        let plain = events[1..].iter().take(LONG).take_while(is_plain).count();
+        match events.get(plain + 1) {
+            Some(end) if end.op == Op::End && end.strand == strand => plain + 2,
+            _ => 0,
+        }
+    }
+
     /// Takes the next event, and gives out what is decided.
     pub fn take(&mut self, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
         self.now += 1;

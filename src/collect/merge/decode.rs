@@ -33,7 +33,6 @@ impl Merge {
             Restart => event(Op::Restart, site),
             Pause => event(Op::Pause, site),
             Busy => event(Op::Busy, site),
-            Vain => event(Op::Vain(vain(record.more())), site),
             Notify => event(Op::Notify, site),
             Value => sink.event(Event {
                 strand,
@@ -109,13 +108,28 @@ impl Merge {
                 event(Op::Retire, site);
                 self.lives.retire_object(target, &mut self.tickets);
             }
-            what => {
-                let second = SiteId(record.second_site());
-                for (op, is_second) in steps(what) {
-                    event(*op, if *is_second { second.0 } else { site });
-                }
-            }
+            _ => emit_plain(strand, record, |event| sink.event(event)),
         }
+    }
+}
+
+/// Emits what a plain record stands for.
+#[inline(always)]
+pub(super) fn emit_plain(strand: StrandId, record: &Record, mut emit: impl FnMut(Event)) {
+    let what = record.what();
+    for &(op, is_second) in steps(what) {
+        emit(Event {
+            strand,
+            target: record.target(),
+            site: SiteId(match is_second {
+                true => record.second_site(),
+                false => record.site(),
+            }),
+            op: match what {
+                What::Vain => Op::Vain(vain(record.more())),
+                _ => op,
+            },
+        });
     }
 }
 

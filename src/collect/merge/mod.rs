@@ -33,6 +33,8 @@ use crate::trace::{Event, ObjectId, ObjectKind, StrandId};
 /// Takes the merged events, and what is learned of strands and objects on the way.
 pub(super) trait Sink {
     fn event(&mut self, event: Event);
+    /// A whole transaction, from its begin to its end.
+    fn transaction(&mut self, events: &[Event]);
     /// A strand is about to have its first event, under a number that may have been another's.
     fn strand(&mut self, id: u32, strand: NonNull<Strand>, family: u32);
     fn strand_exited(&mut self, id: u32);
@@ -103,6 +105,8 @@ pub(super) struct Merge {
     readers: Vec<Reader>,
     lives: Lives,
     tickets: Tickets,
+    /// The events of the transaction that is emitted whole.
+    transaction: Vec<Event>,
     /// The ticket of the next change of a watched variable.
     watched: u32,
     /// Whether one is under way: its value is remembered for properties to come, though nobody else

@@ -1,5 +1,6 @@
 //! A strand's turn: what it has is emitted, as far as the policy allows.
 
+use super::decode::emit_plain;
 use super::tickets::Traits;
 use super::whole::{Apart, Page, Whole};
 use super::{Merge, Sink};
@@ -166,7 +167,7 @@ impl<S: Sink> Turn<'_, S> {
     #[inline(always)]
     fn step(&mut self, page: Page<'_>, end: u32) -> Flow {
         if self.is_open && page.ends_before(self.at) {
-            self.bound(Op::End);
+            self.sink.event(self.bound(Op::End));
             (self.is_open, self.ends) = (false, self.ends + 1);
             self.merge.lives.dismiss(self.id.0);
         }
@@ -204,24 +205,28 @@ impl<S: Sink> Turn<'_, S> {
         (self.at, self.left) = (self.at + records, self.left - records);
     }
 
-    /// A block begins or ends.
-    fn bound(&mut self, op: Op) {
-        self.sink.event(Event {
+    /// The begin or the end of the block.
+    fn bound(&self, op: Op) -> Event {
+        Event {
             strand: self.id,
             target: self.block,
             site: SiteId::NONE,
             op,
-        });
+        }
     }
 
     /// Emits a transaction, the turns of which were taken.
     fn take_whole(&mut self, whole: Whole, page: Page<'_>) -> Flow {
         let records = &page.records[self.at as usize..][..whole.records as usize];
-        self.bound(Op::Begin);
+        let mut events = std::mem::take(&mut self.merge.transaction);
+        events.push(self.bound(Op::Begin));
         for record in records {
-            self.merge.emit(self.id, record, self.sink);
+            emit_plain(self.id, record, |event| events.push(event));
         }
-        self.bound(Op::End);
+        events.push(self.bound(Op::End));
+        self.sink.transaction(&events);
+        events.clear();
+        self.merge.transaction = events;
         if self.merge.lives.has_retiring() {
             for record in records.iter().filter(|record| record.what().has_ticket()) {
                 self.retire_late(record);
@@ -261,7 +266,7 @@ impl<S: Sink> Turn<'_, S> {
             return Flow::Over;
         }
         if record.begins() {
-            self.bound(Op::Begin);
+            self.sink.event(self.bound(Op::Begin));
             self.is_open = true;
         }
         self.count(1);
