@@ -96,6 +96,7 @@ fn a_violation_exits_with_1_and_shows_the_whole_cycle() {
     }
 }
 
+#[cfg(since = "1.87")]
 #[test]
 fn a_closed_pipe_changes_no_exit_code() {
     let folder = Folder::new("closed-pipe");

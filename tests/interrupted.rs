@@ -299,9 +299,10 @@ fn a_handler_destroys_no_record() {
     while source.fill(&mut batch).unwrap() {
         for event in &batch {
             use trace::Op::{Read, ReadWrite, Write};
-            if matches!(event.op, Read | Write | ReadWrite)
-                && let Some(SiteInfo::Source { line, .. }) = source.names().site(event.site)
-            {
+            if !matches!(event.op, Read | Write | ReadWrite) {
+                continue;
+            }
+            if let Some(SiteInfo::Source { line, .. }) = source.names().site(event.site) {
                 *lines.entry(line).or_default() += 1;
             }
         }

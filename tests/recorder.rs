@@ -128,11 +128,7 @@ fn an_object_with_a_recycled_number_and_an_equal_version_is_another_object() {
 /// As for [`MaybeUninit::assume_init`].
 unsafe fn zeroed<T>() -> Box<T> {
     // SAFETY: the caller's.
-    unsafe {
-        Box::<MaybeUninit<T>>::new_zeroed()
-            .assume_init()
-            .assume_init()
-    }
+    Box::new(unsafe { MaybeUninit::zeroed().assume_init() })
 }
 
 #[test]

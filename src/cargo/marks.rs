@@ -263,15 +263,16 @@ impl Walk<'_> {
         self.path.push(declared.ident.to_string());
         let mut after = declared.brace_token.span.open().byte_range().end;
         for member in &declared.items {
-            if let syn::TraitItem::Fn(method) = member
-                && method.default.is_some()
-            {
-                let function = Function {
-                    signature: &method.sig,
-                    attributes: &method.attrs,
-                    is_public_method: false,
-                };
-                self.function(&function, after);
+            match member {
+                syn::TraitItem::Fn(method) if method.default.is_some() => {
+                    let function = Function {
+                        signature: &method.sig,
+                        attributes: &method.attrs,
+                        is_public_method: false,
+                    };
+                    self.function(&function, after);
+                }
+                _ => {}
             }
             after = member.span().byte_range().end;
         }

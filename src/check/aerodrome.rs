@@ -168,9 +168,8 @@ impl Group {
                 }
             }
         }
-        if let Some(folded) = &mut self.folded
-            && folded.all.get(slot) >= begin
-        {
+        let folded = self.folded.as_mut();
+        if let Some(folded) = folded.filter(|folded| folded.all.get(slot) >= begin) {
             knew = true;
             folded.all.join(clock);
             folded.check.join_without(clock, slot);
@@ -253,6 +252,7 @@ impl Aerodrome {
     /// The strand in `slot` comes after all of the group: the paper's `checkAndGet`.
     fn after(&mut self, group: &mut Group, slot: u32, position: u64) -> Option<Box<Violation>> {
         let mut found = None;
+        let serial = self.strands[slot as usize].serial;
         if group.single.len() > 1 || group.folded.is_some() {
             group.fold();
         }
@@ -262,9 +262,7 @@ impl Aerodrome {
             } else if !self.strands[slot as usize].clock.knows(&folded.all) {
                 Arc::make_mut(&mut self.strands[slot as usize].clock).join(&folded.all);
             }
-        } else if let Some(stored) = group.single.first()
-            && stored.serial != self.strands[slot as usize].serial
-        {
+        } else if let Some(stored) = group.single.first().filter(|it| it.serial != serial) {
             if self.is_known(slot, &stored.clock) {
                 found = self.violation(slot, position);
             } else {
@@ -290,9 +288,8 @@ impl Aerodrome {
     /// `clock` knows.
     fn expect_updates(&mut self, object: u32, clock: &Clock) {
         for (strand, slot) in self.strands.iter_mut().zip(0_u32..) {
-            if let Some(open) = &strand.open
-                && open.begin <= clock.get(slot)
-            {
+            let open = strand.open.as_ref();
+            if open.is_some_and(|open| open.begin <= clock.get(slot)) {
                 strand.updates.insert(object);
             }
         }

@@ -148,9 +148,8 @@ impl AerodromeBasic {
     /// `checkAndGet`: the strand in `slot` comes after what `clock` knows.
     fn check_and_get(&mut self, clock: &Clock, slot: u32, position: u64) -> Option<Box<Violation>> {
         let strand = &mut self.strands[slot as usize];
-        if let Some(open) = &strand.open
-            && clock.knows(&strand.begin)
-        {
+        let open = strand.open.as_ref();
+        if let Some(open) = open.filter(|_| clock.knows(&strand.begin)) {
             return Some(Box::new(Violation {
                 event: position,
                 blame: 0,

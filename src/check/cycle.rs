@@ -27,9 +27,8 @@ pub(super) fn violation(hops: Vec<Hop>, position: u64) -> Box<Violation> {
     let mut edges: Vec<Edge> = Vec::with_capacity(hops.len());
     let mut entered: Option<(Access, Transaction)> = None;
     for hop in hops {
-        if let Some((access, transaction)) = entered
-            && transaction != hop.from
-        {
+        let left = entered.filter(|(_, transaction)| *transaction != hop.from);
+        if let Some((access, transaction)) = left {
             transactions.push(transaction);
             edges.push(Edge {
                 from: access,

@@ -456,17 +456,20 @@ impl Lowering {
 
     /// The locks that the strand has acquired are not its own any more.
     fn forget_held(&mut self, strand: StrandId) -> Vec<Event> {
-        let is_its = |held: &mut Event| held.strand == strand;
-        self.held.extract_if(.., is_its).collect()
+        let mut its = Vec::new();
+        self.held.retain(|held| {
+            its.extend((held.strand == strand).then_some(*held));
+            held.strand != strand
+        });
+        its
     }
 
     /// A join comes after what the strand has done for another's transaction, but those events are
     /// not its own any more. An empty block of the strand carries that order.
     fn carry_order(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
         let it = self.strand(strand);
-        if let Some(Worked { block, .. }) = it.worked.take()
-            && it.block.is_none()
-        {
+        let worked = it.worked.take().filter(|_| it.block.is_none());
+        if let Some(Worked { block, .. }) = worked {
             for op in [Op::Begin, Op::End] {
                 emit(Event {
                     strand,

@@ -142,11 +142,8 @@ impl Velodrome {
                     from: mark.transaction.clone(),
                     to: transaction.clone(),
                 };
-                if let Some(hops) = self.graph.edge(mark.node, node, Some(hop))
-                    && found.is_none()
-                {
-                    found = Some(cycle::violation(hops, position));
-                }
+                let hops = self.graph.edge(mark.node, node, Some(hop));
+                found = found.or_else(|| hops.map(|hops| cycle::violation(hops, position)));
             }
         }
         let strand = &mut self.strands[event.strand];
@@ -179,9 +176,8 @@ impl Velodrome {
 
     fn end(&mut self, strand: StrandId) {
         let strand = self.strand(strand);
-        if std::mem::take(&mut strand.is_open)
-            && let Some(node) = strand.node
-        {
+        let was_open = std::mem::take(&mut strand.is_open);
+        if let Some(node) = strand.node.filter(|_| was_open) {
             self.graph.close(node);
         }
     }

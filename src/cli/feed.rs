@@ -132,11 +132,11 @@ impl NotAtomic {
 
     /// Whether the event is the begin or end of such a block.
     fn drops(&mut self, event: &Event, names: &Tables) -> bool {
-        if event.op == Op::Fork
-            && let Some(open) = self.open.get_mut(event.target as usize)
-        {
+        if event.op == Op::Fork {
             // Whoever had the number before has left it.
-            open.clear();
+            if let Some(open) = self.open.get_mut(event.target as usize) {
+                open.clear();
+            }
         }
         if !matches!(event.op, Op::Begin | Op::End) {
             return false;

@@ -62,18 +62,18 @@ impl LateNames {
     /// The object's name is its last one.
     fn keep(&mut self, id: ObjectId, names: &Tables) {
         let number = self.numbers[id.0 as usize];
-        if number.is_nameless
-            && let Some(name) = names.object(id).name
-        {
+        let name = names.object(id).name;
+        if let Some(name) = name.filter(|_| number.is_nameless) {
             self.names.insert((id.0, number.former), name);
         }
     }
 
     /// The second reading has passed this event.
     pub(super) fn pass(&mut self, event: &Event) {
-        if is_last(event.op)
-            && let Some(number) = self.number(event)
-        {
+        if !is_last(event.op) {
+            return;
+        }
+        if let Some(number) = self.number(event) {
             *number = Number {
                 former: number.former + 1,
                 ..Number::default()

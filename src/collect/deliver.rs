@@ -72,13 +72,13 @@ fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
         .into_iter()
         .map(|report| report.with_sources(&workspace))
         .collect();
-    if let Some(path) = &config.report
-        && let Err(error) = json::append(path, &reports)
-    {
-        say(&format!(
-            "AERODROME_REPORT: `{}` cannot be written: {error}",
-            path.display()
-        ));
+    if let Some(path) = &config.report {
+        if let Err(error) = json::append(path, &reports) {
+            say(&format!(
+                "AERODROME_REPORT: `{}` cannot be written: {error}",
+                path.display()
+            ));
+        }
     }
     reports
 }
@@ -350,9 +350,8 @@ pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
         let untracked = record::Untracked::new();
         let config = super::config();
         tell(news, &config);
-        if let Some(reason) = outcome.incomplete
-            && config.mode == Mode::Panic
-        {
+        let incomplete = outcome.incomplete;
+        if let Some(reason) = incomplete.filter(|_| config.mode == Mode::Panic) {
             panic!("{}", super::incomplete(reason));
         }
         drop(untracked);

@@ -372,9 +372,11 @@ impl Families {
             return;
         }
         let host = self.all.entry(family).or_default();
-        let is_its = |it: &mut Unclaimed| it.candidates.contains(&family);
-        for it in self.unclaimed.extract_if(.., is_its) {
-            if host.known.insert(it.signature) {
+        let unclaimed = std::mem::take(&mut self.unclaimed);
+        for it in unclaimed {
+            if !it.candidates.contains(&family) {
+                self.unclaimed.push(it);
+            } else if host.known.insert(it.signature) {
                 host.reports.push(it.report);
             }
         }
@@ -546,9 +548,10 @@ impl Families {
     /// A family that has turned out to be a host takes over from the guest that it was predicted
     /// with.
     fn take_over(&mut self, family: u32, names: &Live) {
-        let visits = self.all.get(&family).and_then(|it| it.visits);
-        if let Some(guest) = visits
-            && self.standing(family, names) == Standing::Host
+        let Some(guest) = self.all.get(&family).and_then(|it| it.visits) else {
+            return;
+        };
+        if self.standing(family, names) == Standing::Host
             && self.standing(guest, names) != Standing::Host
         {
             let predictor = self.all.get_mut(&guest).and_then(|it| it.predictor.take());

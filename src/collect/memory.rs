@@ -31,9 +31,8 @@ impl Memory {
     }
 
     pub(super) fn event(&mut self, strand: StrandId, position: u64) {
-        if let Some(announced) = self.announced.get_mut(strand.0 as usize)
-            && let Some(stack) = announced.take()
-        {
+        let announced = self.announced.get_mut(strand.0 as usize);
+        if let Some(stack) = announced.and_then(Option::take) {
             remember(&mut self.stacks, (position, stack));
         }
     }

@@ -43,9 +43,7 @@ impl Open {
 
     /// Tells the lattice something, unless there is a verdict.
     fn hear(&mut self, tell: impl FnOnce(&mut Lattice) -> Result<(), Error>) {
-        if let Ok(lattice) = &mut self.lattice
-            && let Err(error) = tell(lattice)
-        {
+        if let Ok(Err(error)) = self.lattice.as_mut().map(tell) {
             self.lattice = Err(error);
         }
     }

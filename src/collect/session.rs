@@ -181,11 +181,11 @@ impl Session {
         while let Some(violation) = self.checker.finish(&self.live) {
             self.report(&violation);
         }
-        if let Some(trace) = self.trace.take()
-            && let Err(error) = trace
-                .finish()
-                .and_then(|buffer| buffer.into_inner().map_err(|error| error.into_error()))
-        {
+        let written = self.trace.take().map(|trace| {
+            let buffer = trace.finish()?;
+            buffer.into_inner().map_err(|error| error.into_error())
+        });
+        if let Some(Err(error)) = written {
             self.complaints.push(format!(
                 "the trace could not be written to its end: {error}"
             ));
@@ -307,9 +307,8 @@ impl Session {
         let position = self.counts.events;
         self.counts.transactions += u64::from(event.op == Op::Begin);
         self.memory.event(event.strand, position);
-        if let Some(trace) = &mut self.trace
-            && let Err(error) = trace.event_with(&event, &self.live)
-        {
+        let trace = self.trace.as_mut();
+        if let Some(Err(error)) = trace.map(|trace| trace.event_with(&event, &self.live)) {
             self.trace_failed(&error);
         }
         if let Some(window) = &mut self.window {
@@ -461,9 +460,8 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
-        if let Some(trace) = &mut self.trace
-            && let Err(error) = trace.name_object(ObjectId(object), &self.live)
-        {
+        let (trace, object) = (self.trace.as_mut(), ObjectId(object));
+        if let Some(Err(error)) = trace.map(|trace| trace.name_object(object, &self.live)) {
             self.trace_failed(&error);
         }
     }

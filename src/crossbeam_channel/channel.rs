@@ -185,9 +185,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
         let (pen, site) = (record::pen(), Location::caller());
-        if let Some(pen) = pen
-            && self.has_slots()
-        {
+        if let Some(pen) = pen.filter(|_| self.has_slots()) {
             let reserve = || self.reserve(|select| select.try_select());
             return match self.channel.attempt(Some(pen), site, reserve) {
                 Ok(operation) => self
@@ -220,9 +218,7 @@ impl<T> Sender<T> {
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
         let pen = record::pen();
-        if let Some(pen) = pen
-            && self.has_slots()
-        {
+        if let Some(pen) = pen.filter(|_| self.has_slots()) {
             return self.send_into_slot(pen, site, msg, deadline);
         }
         let mut parcel = Parcel::new(msg);

@@ -137,17 +137,17 @@ impl<'a> Select<'a> {
             };
             let mut recorded = false;
             for arm in &self.arms {
-                if let Awaits::Message(channel, moment) = arm.awaits
-                    && let Some(pen) = pen()
-                {
-                    if channel.tried_in_vain(pen, arm.site.unwrap_or(site), moment) {
-                        recorded = true;
-                    } else if !recorded {
-                        continue 'again;
-                    }
-                    // What is recorded already belongs to this attempt; another one would be at
-                    // odds with it.
+                let Awaits::Message(channel, moment) = arm.awaits else {
+                    continue;
+                };
+                let Some(pen) = pen() else { continue };
+                if channel.tried_in_vain(pen, arm.site.unwrap_or(site), moment) {
+                    recorded = true;
+                } else if !recorded {
+                    continue 'again;
                 }
+                // What is recorded already belongs to this attempt; another one would be at odds
+                // with it.
             }
             return Err(error);
         }
@@ -162,13 +162,11 @@ impl<'a> Select<'a> {
         wait: impl FnOnce(&mut real::Select<'a>) -> R,
     ) -> R {
         if let Some(pen) = pen {
-            if self
-                .arms
-                .iter()
-                .all(|arm| matches!(arm.awaits, Awaits::Room))
-                && let Some(done) = untracked(|| attempt(&mut self.inner))
-            {
-                return done;
+            let mut arms = self.arms.iter();
+            if arms.all(|arm| matches!(arm.awaits, Awaits::Room)) {
+                if let Some(done) = untracked(|| attempt(&mut self.inner)) {
+                    return done;
+                }
             }
             pen.split(Location::caller());
         }

@@ -182,15 +182,16 @@ impl CutTable {
     /// The cut, where the level has it.
     fn find(&self, level: &Level, hash: u64, cut: &[u32]) -> Option<u32> {
         let mut slot = self.start(hash);
-        while let (stamp, number) = self.slots[slot]
-            && stamp == self.stamp
-        {
+        loop {
+            let (stamp, number) = self.slots[slot];
+            if stamp != self.stamp {
+                return None;
+            }
             if level.hashes[number as usize] == hash && level.cut(number as usize) == cut {
                 return Some(number);
             }
             slot = (slot + 1) & (self.slots.len() - 1);
         }
-        None
     }
 
     fn insert(&mut self, level: &Level, hash: u64, number: u32) {
@@ -598,7 +599,7 @@ impl Levels {
             self.observed.pop_front();
             self.spare.push(level);
         }
-        if self.depth.is_multiple_of(RELEASE_EVERY) {
+        if self.depth % RELEASE_EVERY == 0 {
             self.spare.truncate(2);
             let oldest = &self.levels[0];
             for chain in 0..oldest.width {

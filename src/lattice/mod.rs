@@ -561,10 +561,11 @@ impl Lattice {
 
     /// The object is no longer the variable that it may have been.
     fn leave(&mut self, relevance: Option<Relevance>, object: ObjectId) {
-        if let Some(Relevance::Variable(index)) = relevance
-            && let variable = &mut self.variables[index]
-            && variable.object == Some(object)
-        {
+        let Some(Relevance::Variable(index)) = relevance else {
+            return;
+        };
+        let variable = &mut self.variables[index];
+        if variable.object == Some(object) {
             variable.object = None;
             variable.past = self.causality.past(object);
         }

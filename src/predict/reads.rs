@@ -271,9 +271,7 @@ impl Reads {
     /// What a strand's last look was followed by is known now.
     fn settle(&mut self, event: Event) {
         let strand = self.strands.entry(event.strand);
-        if let Some(path) = strand.pending.take()
-            && let Some(look) = strand.looks.last_mut()
-        {
+        if let (Some(path), Some(look)) = (strand.pending.take(), strand.looks.last_mut()) {
             look.next = (event.op, event.site);
             if look.event.op != Op::Write && look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));

@@ -218,11 +218,10 @@ impl Skeleton {
         if self.carried.is_empty() {
             return;
         }
-        for record in self.ordering(strand, range) {
+        let records = self.ordering(strand, range);
+        for record in records.filter(|record| record.op == Op::Send) {
             let carried = self.carried.get(&ObjectId(record.target));
-            if record.op == Op::Send
-                && let Some((other, arrival)) = carried.and_then(|carried| carried.to)
-            {
+            if let Some((other, arrival)) = carried.and_then(|carried| carried.to) {
                 handed(record.position(), other, arrival);
             }
         }

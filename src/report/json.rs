@@ -62,10 +62,12 @@ pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) ->
         fs::create_dir_all(folder)?;
     }
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    // A short write would let another process in between; on a file system without locks, appending
-    // in one piece has to do.
+    // A short write would let another process in between; with an older compiler, or on a file
+    // system without locks, appending in one piece has to do.
+    #[cfg(since = "1.89")]
     let locked = file.lock().is_ok();
     let written = file.write_all(lines.as_bytes()).and_then(|()| file.flush());
+    #[cfg(since = "1.89")]
     if locked {
         file.unlock()?;
     }

@@ -46,6 +46,7 @@ impl Style {
         }
     }
 
+    #[allow(deprecated, reason = "the new name is not in versions for Rust 1.85")]
     fn renderer(&self) -> Renderer {
         let renderer = if self.colour {
             Renderer::styled()
@@ -59,8 +60,7 @@ impl Style {
                 DecorStyle::Ascii
             })
             .term_width(self.width)
-            .anonymized_snippet_line_numbers(self.anonymous_lines)
-            .anonymized_origin_line_numbers(self.anonymous_lines)
+            .anonymized_line_numbers(self.anonymous_lines)
     }
 }
 

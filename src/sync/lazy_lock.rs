@@ -59,7 +59,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
                     publish(&this.object, site, What::UpdateInit, set);
                 });
             });
-            if has_run && let Some(value) = this.value.get() {
+            if let Some(value) = this.value.get().filter(|_| has_run) {
                 return value;
             }
         }

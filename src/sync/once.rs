@@ -3,7 +3,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::OnceState;
 
-use crate::record::{self, Done};
+use crate::record::Done;
 
 /// [`std::sync::Once`], tracked.
 pub struct Once {
@@ -67,19 +67,22 @@ impl Once {
     }
 
     /// As std's: a read; an atomic block ends before it waits and begins again after.
+    #[cfg(since = "1.86")]
     #[track_caller]
     pub fn wait(&self) {
         self.wait_for(std::sync::Once::wait, Location::caller());
     }
 
     /// As std's: a read; an atomic block ends before it waits and begins again after.
+    #[cfg(since = "1.86")]
     #[track_caller]
     pub fn wait_force(&self) {
         self.wait_for(std::sync::Once::wait_force, Location::caller());
     }
 
+    #[cfg(since = "1.86")]
     fn wait_for(&self, wait: impl FnOnce(&std::sync::Once), site: &'static Location<'static>) {
-        if let Some(pen) = record::pen() {
+        if let Some(pen) = crate::record::pen() {
             pen.split(site);
         }
         wait(&self.inner);

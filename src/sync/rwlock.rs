@@ -138,6 +138,7 @@ impl<T> From<T> for RwLock<T> {
     }
 }
 
+#[cfg(since = "1.92")]
 impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
     /// As std's.
     #[track_caller]

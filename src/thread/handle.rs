@@ -29,9 +29,8 @@ impl Forked {
     /// The thread has been joined.
     #[track_caller]
     pub(super) fn joined(mut self) {
-        if let Some(id) = self.0.take()
-            && let Some(pen) = pen()
-        {
+        let Some(id) = self.0.take() else { return };
+        if let Some(pen) = pen() {
             pen.join(id, Location::caller());
             collect::joined();
         }
@@ -40,9 +39,8 @@ impl Forked {
 
 impl Drop for Forked {
     fn drop(&mut self) {
-        if let Some(id) = self.0
-            && let Some(pen) = pen()
-        {
+        let Some(id) = self.0 else { return };
+        if let Some(pen) = pen() {
             pen.detach(id);
         }
     }

@@ -66,10 +66,10 @@ impl Thread {
     /// See [`std::thread::Thread::unpark`]. Comes before the thread's next return from [`park`].
     #[track_caller]
     pub fn unpark(&self) {
-        if let Some(Parker(object)) = &self.parker
-            && let Some(pen) = pen()
-        {
-            pen.event(What::Signal, object, Location::caller());
+        if let Some(Parker(object)) = &self.parker {
+            if let Some(pen) = pen() {
+                pen.event(What::Signal, object, Location::caller());
+            }
         }
         self.inner.unpark();
     }

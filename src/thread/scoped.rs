@@ -200,12 +200,11 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> thread::Result<T> {
         about_to_wait();
         let result = self.inner.join();
-        if let Some(id) = self.strand
-            && self.children.remove(id)
-            && let Some(pen) = pen()
-        {
-            pen.join(id, Location::caller());
-            collect::joined();
+        if let Some(id) = self.strand.filter(|&id| self.children.remove(id)) {
+            if let Some(pen) = pen() {
+                pen.join(id, Location::caller());
+                collect::joined();
+            }
         }
         result
     }

@@ -234,9 +234,8 @@ impl Interner {
         if self.letter == 0 && key.number().is_some() {
             self.letter = key.word as u8;
         }
-        if let Some(number) = self.number(key)
-            && number < (self.numbered_used * SPARSE + SOME).max(self.numbered.len())
-        {
+        let end = (self.numbered_used * SPARSE + SOME).max(self.numbered.len());
+        if let Some(number) = self.number(key).filter(|&number| number < end) {
             if number >= self.numbered.len() {
                 self.numbered.resize(number + 1, 0);
             }
@@ -279,10 +278,8 @@ impl Interner {
         name: impl Fn(u32) -> &'n [u8],
     ) -> Option<u32> {
         let number = self.number(key);
-        if let Some(id1) = number.and_then(|number| self.numbered.get_mut(number))
-            && let Some(id) = id1.checked_sub(1)
-        {
-            *id1 = 0;
+        let id1 = number.and_then(|number| self.numbered.get_mut(number));
+        if let Some(id) = id1.and_then(|id1| std::mem::take(id1).checked_sub(1)) {
             self.numbered_used -= 1;
             return Some(id);
         }

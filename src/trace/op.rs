@@ -64,7 +64,7 @@ macro_rules! operations {
                 code: $code,
                 target: $target,
                 class: Class::$class,
-                std: match str::from_utf8($std) {
+                std: match std::str::from_utf8($std) {
                     Ok(name) => name,
                     Err(_) => panic!("names are ASCII"),
                 },

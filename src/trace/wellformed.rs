@@ -379,9 +379,8 @@ impl WellFormed {
                 Ok(true)
             }
             Op::Retire => {
-                if let Some(state) = self.objects.get_mut(event.object())
-                    && let State::Crowd(crowd) = std::mem::take(state)
-                {
+                let state = self.objects.get_mut(event.object());
+                if let Some(State::Crowd(crowd)) = state.map(std::mem::take) {
                     self.disperse(crowd);
                 }
                 Ok(true)

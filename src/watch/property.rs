@@ -34,9 +34,7 @@ impl Drop for PropertyGuard {
     fn drop(&mut self) {
         let verdict = self.number.and_then(collect::decide);
         // A test that has failed already says why by itself.
-        if let Some(text) = verdict
-            && !std::thread::panicking()
-        {
+        if let Some(text) = verdict.filter(|_| !std::thread::panicking()) {
             collect::tell_property(&format!(
                 "{text}\nThe property was declared at {}.",
                 self.place

@@ -25,7 +25,7 @@ const RECORDED: Mix = Mix {
 
 /// Locks with even numbers are around data, the others around nothing.
 const KINDS: Kinds = Kinds(|id| {
-    if id.is_multiple_of(2) {
+    if id % 2 == 0 {
         ObjectKind::Lock
     } else {
         ObjectKind::BareLock

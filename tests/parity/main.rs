@@ -1,5 +1,7 @@
 //! One source against std and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
 
+// Some of what is compared is that new.
+#![cfg(since = "1.95")]
 #![allow(deprecated, reason = "what std has deprecated is mirrored too")]
 
 /// The cases, with `hint`, `sync` and `thread` being what they are in the enclosing module.

@@ -85,9 +85,8 @@ struct Stop;
 impl Worker<'_> {
     /// Something is about to be recorded: the block shows.
     fn record(&mut self) {
-        if let Some(block) = self.blocks.first()
-            && !self.account.is_inside
-        {
+        let block = self.blocks.first();
+        if let Some(block) = block.filter(|_| !self.account.is_inside) {
             self.account.begin(block);
         }
     }

@@ -3,6 +3,9 @@
 //! Each program runs in a process of its own, which writes its merged events to a file. `AERODROME_STRESS_EVENTS` asks for more events than the
 //! usual million, `AERODROME_STRESS_SEED` for other programs.
 
+// Locks are downgraded.
+#![cfg(since = "1.92")]
+
 mod blocks;
 mod log;
 #[path = "../process/mod.rs"]

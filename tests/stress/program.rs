@@ -286,9 +286,8 @@ impl<'a> Worker<'a> {
                 self.log.push(Step::Acquire, *number, 0);
                 held.push((*number, it.lock().unwrap()));
                 // Some are touched before the next lock is taken, some after.
-                if self.random.below(3) == 0
-                    && let Some((number, guard)) = held.last_mut()
-                {
+                if self.random.below(3) == 0 {
+                    let (number, guard) = held.last_mut().expect("has just been taken");
                     self.touch(*number, guard);
                 }
             }

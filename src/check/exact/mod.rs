@@ -105,6 +105,8 @@ use paged::Paged;
 use reach::{Reachability, Step};
 
 use std::collections::hash_map::Entry;
+#[cfg(since = "1.88")]
+use std::hint::select_unpredictable;
 
 use rustc_hash::FxHashMap;
 
@@ -220,7 +222,7 @@ impl Exact {
                 let is_second_own = is_pair & is_own;
                 if is_pair | is_own | is_dead && is_free | is_second_own | is_dead {
                     let is_second = is_second_own | !is_free;
-                    *std::hint::select_unpredictable(is_second, before, current) = mark;
+                    *select_unpredictable(is_second, before, current) = mark;
                     return None;
                 }
             } else if tag.excludes() {
@@ -313,16 +315,23 @@ impl Exact {
         if is_between && older.tag() == tag {
             return self.lists.discard(older);
         }
-        if !self.bases.is_empty()
-            && let Some(base) = self.bases.remove(&object)
-        {
-            self.lists.discard(base);
-        }
+        self.discard_base(object);
         let is_alive = older.is_list() || older.is_single() && !self.graph.is_dead(older);
         if is_between && is_alive {
             self.bases.insert(object, older);
         } else {
             self.lists.discard(older);
+        }
+    }
+
+    /// Few runs have a base at all.
+    #[inline]
+    fn discard_base(&mut self, object: u32) {
+        if self.bases.is_empty() {
+            return;
+        }
+        if let Some(base) = self.bases.remove(&object) {
+            self.lists.discard(base);
         }
     }
 
@@ -483,11 +492,7 @@ impl Exact {
         if !self.vain.is_empty() {
             self.vain.remove(&object);
         }
-        if !self.bases.is_empty()
-            && let Some(base) = self.bases.remove(&object)
-        {
-            self.lists.discard(base);
-        }
+        self.discard_base(object);
         for mark in [variable.current, variable.before, lock.shared, signals] {
             self.lists.discard(mark);
         }
@@ -744,4 +749,10 @@ impl Lists {
     fn size(&self) -> usize {
         self.lists.iter().map(|list| 1 + list.capacity()).sum()
     }
+}
+
+/// As std's, which is to choose without a branch: an older compiler decides by itself.
+#[cfg(not(since = "1.88"))]
+fn select_unpredictable<T>(condition: bool, yes: T, no: T) -> T {
+    if condition { yes } else { no }
 }

@@ -62,9 +62,10 @@ impl<T: Default + Copy> Paged<T> {
     /// The entry will be asked for soon.
     #[inline]
     pub(super) fn prefetch(&self, number: u32) {
-        if self.pages.len() > FEW
-            && let Some(Some(page)) = self.pages.get(number as usize / PAGE)
-        {
+        if self.pages.len() <= FEW {
+            return;
+        }
+        if let Some(Some(page)) = self.pages.get(number as usize / PAGE) {
             prefetch(&page[number as usize % PAGE]);
         }
     }

@@ -213,9 +213,7 @@ impl<T: Copy> Retries<T> {
     pub(super) fn queue_for(&mut self, event: &Event) -> Option<usize> {
         let strand = &self.strands[event.strand];
         let group = self.group(event.strand);
-        if let [queue] = &self.queues[..]
-            && queue.groups.contains(&group)
-        {
+        if matches!(&self.queues[..], [queue] if queue.groups.contains(&group)) {
             return Some(0);
         }
         let other = match event.op {
@@ -234,9 +232,7 @@ impl<T: Copy> Retries<T> {
                 _ => Some(index),
             };
         }
-        if let Some(index) = found
-            && !self.queues[index].groups.contains(&group)
-        {
+        if let Some(index) = found.filter(|&it| !self.queues[it].groups.contains(&group)) {
             self.queues[index].groups.push(group);
         }
         found

@@ -108,10 +108,11 @@ impl Lives {
         tickets: &mut Tickets,
         sink: &mut impl Sink,
     ) {
-        if self.has_retiring()
-            && let Some(&ticket) = self.retiring.get(&object)
-            && tickets.position(object).all == u64::from(ticket)
-        {
+        if !self.has_retiring() {
+            return;
+        }
+        let ticket = self.retiring.get(&object).copied().map(u64::from);
+        if ticket.is_some_and(|ticket| ticket == tickets.position(object).all) {
             self.retiring.remove(&object);
             sink.event(Event {
                 strand,

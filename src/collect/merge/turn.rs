@@ -56,10 +56,8 @@ impl Merge {
     /// Emits what a strand has, for one turn; how many records and ends that were.
     pub(super) fn advance(&mut self, index: usize, policy: Policy, sink: &mut impl Sink) -> u32 {
         let reader = &mut self.readers[index];
-        if let Some(record) = &reader.waits
-            && policy == Policy::Whole
-            && !self.tickets.awaits(record)
-        {
+        let waits = reader.waits.as_ref();
+        if policy == Policy::Whole && waits.is_some_and(|record| !self.tickets.awaits(record)) {
             self.is_blocked = true;
             return 0;
         }

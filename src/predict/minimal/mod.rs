@@ -199,12 +199,14 @@ impl Minimal {
             return;
         }
         witnesses.conflicting(event.op, profile, |track, gaps| {
-            if let Some(last) = track.last
-                && last.transaction == visits.transaction
-                && visits.mask & !track.gaps != 0
-                && let Some(transaction) = now.transaction(strand)
-            {
-                *full |= !extend((&mut track.gaps, gaps), last, visits, point, transaction);
+            let has_news = visits.mask & !track.gaps != 0;
+            let again = track
+                .last
+                .filter(|last| last.transaction == visits.transaction);
+            if let Some(last) = again.filter(|_| has_news) {
+                if let Some(transaction) = now.transaction(strand) {
+                    *full |= !extend((&mut track.gaps, gaps), last, visits, point, transaction);
+                }
             }
             track.last = Some(Last {
                 point,

@@ -110,9 +110,9 @@ impl Window {
                 }
             };
             // The first item may be an access, which waits for the fork as any first step does.
-            if let Some((parent, fork)) = skeleton.forked(lane.strand)
-                && base[parent.0 as usize] < fork
-            {
+            let forked = skeleton.forked(lane.strand);
+            let is_ahead = |&(parent, fork): &(StrandId, u64)| base[parent.0 as usize] < fork;
+            if let Some((parent, fork)) = forked.filter(is_ahead) {
                 wait(0, parent, fork);
             }
             let at = lane.strand.0 as usize;

@@ -225,9 +225,8 @@ impl Analysis for Reduction {
             }
             _ => {
                 self.lock_use(now.skeleton.lock_event(event), now);
-                if let Some(token) = token(event)
-                    && let Some(open) = self.open.entry(event.strand)
-                {
+                let Some(token) = token(event) else { return };
+                if let Some(open) = self.open.entry(event.strand) {
                     open.push(token, place);
                 }
             }

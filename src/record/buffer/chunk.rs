@@ -125,7 +125,7 @@ impl Chunk {
     /// `len` is a multiple of [`STEP`] and less than that of [`SLOTS`].
     #[inline(always)]
     unsafe fn slot(&self, len: u32) -> &Slot {
-        debug_assert!(len.is_multiple_of(STEP) && len < SLOTS * STEP);
+        debug_assert!(len % STEP == 0 && len < SLOTS * STEP);
         // SAFETY: in bounds.
         unsafe { &*self.slots.as_ptr().byte_add(len as usize) }
     }

@@ -196,10 +196,9 @@ impl Numbers {
     fn fill(&self, numbers: &mut [u32]) {
         let mut filled = 0;
         if let Some(mut free) = self.free.try_lock() {
-            while filled < numbers.len()
-                && let Some(number) = free.pop()
-            {
-                numbers[filled] = number;
+            let given_back = std::iter::from_fn(|| free.pop());
+            for (number, old) in numbers.iter_mut().zip(given_back) {
+                *number = old;
                 filled += 1;
             }
         }

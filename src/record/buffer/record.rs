@@ -80,7 +80,7 @@ impl Record {
     /// any access, and a write after a write, say nothing new.
     #[inline(always)]
     pub(crate) fn is_touched(&self, how: u32) -> bool {
-        const { assert!((What::Acquire as u32).is_multiple_of(8)) };
+        const { assert!((What::Acquire as u32) % 8 == 0) };
         const { assert_in_order(What::ACQUIRES) };
         self.tail() & (how | WRITE) != 0
     }

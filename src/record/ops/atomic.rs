@@ -330,10 +330,11 @@ impl Operation<'_> {
 #[inline]
 fn write_access(writer: Writer<'static>, turn: Turn<'_>, id: Identity, what: What, site: u32) {
     let strand = writer.strand();
-    if let Some(seen) = strand.last_seen(id)
-        && seen.moment.get() == turn.moment()
-        && covers(seen.what.get(), what)
-    {
+    let is_repeat = match strand.last_seen(id) {
+        Some(seen) => seen.moment.get() == turn.moment() && covers(seen.what.get(), what),
+        None => false,
+    };
+    if is_repeat {
         if what == What::UpdateChannel {
             // Whoever has just found nothing must hear of it.
             let moment = turn.change();

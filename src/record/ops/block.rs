@@ -66,11 +66,10 @@ impl Pen {
         if self.0.state.get().is_unnamed() {
             name_current(self);
         }
-        if !std::thread::panicking()
-            && self.0.take_reports()
-            && let Some(host) = host()
-        {
-            host.deliver(self.0.family.get());
+        if !std::thread::panicking() && self.0.take_reports() {
+            if let Some(host) = host() {
+                host.deliver(self.0.family.get());
+            }
         }
         self.0.begin(block);
     }

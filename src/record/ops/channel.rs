@@ -73,9 +73,7 @@ impl<T> Envelope<T> {
         // Of a rendezvous there is nothing to be seen.
         let is_visible = self.stamp.receipt.is_none();
         let payload = self.open(pen, site);
-        if let Some(pen) = pen
-            && is_visible
-        {
+        if let Some(pen) = pen.filter(|_| is_visible) {
             pen.atomic(channel, site, || ((), What::UpdateChannel));
         }
         payload

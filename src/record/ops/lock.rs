@@ -115,9 +115,7 @@ impl Pen {
 #[cold]
 #[inline(never)]
 pub(crate) fn found_locked(pen: Option<Pen>, object: &Object, site: &'static Location<'static>) {
-    if let Some(pen) = pen
-        && pen.in_block()
-    {
+    if let Some(pen) = pen.filter(|pen| pen.in_block()) {
         let id = pen.identify(object);
         pen.writer().push(What::Busy, id, 0, code::site(site));
         pen.pause(site);
@@ -187,9 +185,8 @@ impl Holder {
 
     #[inline(always)]
     pub(crate) fn read(&self, object: &Object, site: &'static Location<'static>) {
-        if let Some(strand) = self.own_strand()
-            && strand.writer().touch(READ, object, site)
-        {
+        let own = self.own_strand();
+        if matches!(own, Some(strand) if strand.writer().touch(READ, object, site)) {
             return;
         }
         if self.touched.load(Ordering::Relaxed) & EPOCH != strand().epoch.get() {
@@ -200,9 +197,8 @@ impl Holder {
 
     #[inline(always)]
     pub(crate) fn write(&self, object: &Object, site: &'static Location<'static>) {
-        if let Some(strand) = self.own_strand()
-            && strand.writer().touch(WRITE, object, site)
-        {
+        let own = self.own_strand();
+        if matches!(own, Some(strand) if strand.writer().touch(WRITE, object, site)) {
             return;
         }
         if self.touched.load(Ordering::Relaxed) != strand().epoch.get() | u64::from(WRITE) {
@@ -318,6 +314,7 @@ impl<'a> Exclusive<'a> {
     }
 
     /// The lock is about to let others in, and stays ours among them.
+    #[cfg(since = "1.92")]
     pub(crate) fn downgrade(self, site: &'static Location<'static>) -> Shared<'a> {
         let (object, pen) = (self.object, pen_of(self.holder.strand));
         std::mem::forget(self);
@@ -490,10 +487,10 @@ impl Gate {
 
     /// The exclusive holder is about to let others in, and stays one of them.
     pub(crate) fn downgrading(&self, site: &'static Location<'static>) {
-        if self.recorded.load(Ordering::Relaxed)
-            && let Some(pen) = pen()
-        {
-            pen.downgrade(&self.object, site);
+        if self.recorded.load(Ordering::Relaxed) {
+            if let Some(pen) = pen() {
+                pen.downgrade(&self.object, site);
+            }
         }
     }
 }

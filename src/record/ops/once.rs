@@ -112,7 +112,7 @@ impl<T> OnceCore<T> {
                 })
             });
             result?;
-            if has_run && let Some(value) = self.value.get() {
+            if let Some(value) = self.value.get().filter(|_| has_run) {
                 return Ok(value);
             }
         }
@@ -157,10 +157,10 @@ pub(crate) fn initialise<R>(
     }
     let has_run = Cell::new(false);
     let result = pass(&has_run);
-    if !has_run.get()
-        && let Some(pen) = pen()
-    {
-        pen.split(site);
+    if !has_run.get() {
+        if let Some(pen) = pen() {
+            pen.split(site);
+        }
     }
     (result, has_run.get())
 }

@@ -16,8 +16,9 @@ static UNTRACKED: Nobody = Nobody::new();
 static UNREGISTERED: Nobody = Nobody::new();
 
 thread_local! {
-    /// Has no destructor, so it costs one load and works until the thread's very end.
-    static CURRENT: Cell<&'static Strand> = const { Cell::new(&UNREGISTERED.0) };
+    /// Has no destructor, so it costs one load and works until the thread's very end. A pointer,
+    /// because in Rust 1.85 a constant cannot have a reference to what has a cell.
+    static CURRENT: Cell<*const Strand> = const { Cell::new(&raw const UNREGISTERED.0) };
 
     /// The strand that [`Suspended`] has taken from this thread.
     static SUSPENDED: Cell<Option<&'static Strand>> = const { Cell::new(None) };
@@ -59,7 +60,8 @@ impl Pen {
 /// The strand of this thread, or what it has in place of one.
 #[inline(always)]
 pub(in crate::record) fn strand() -> &'static Strand {
-    CURRENT.get()
+    // SAFETY: a static, or a strand that lives until `exit` has put a static in its place.
+    unsafe { &*CURRENT.get() }
 }
 
 impl Strand {
@@ -130,7 +132,7 @@ fn register() -> Option<Pen> {
         }
     }
     let strand = Strand::allocate(new_family(), false)?;
-    // SAFETY: lives until `exit` has replaced the reference.
+    // SAFETY: lives until `exit` has replaced the pointer.
     let known = unsafe { strand.as_ref() };
     known.origin.set(Origin::capture());
     pool::announce(strand);
@@ -139,7 +141,7 @@ fn register() -> Option<Pen> {
 }
 
 /// While this lives, nothing that the thread does is recorded.
-pub(crate) struct Untracked(&'static Strand);
+pub(crate) struct Untracked(*const Strand);
 
 impl Untracked {
     pub(crate) fn new() -> Self {
@@ -248,9 +250,8 @@ pub(crate) fn current_name() -> Option<&'static str> {
 
 /// Makes sure that the current strand has its name.
 pub(crate) fn name_current_strand() {
-    if let Some(pen) = pen_if_registered()
-        && pen.0.state.get().is_unnamed()
-    {
+    let pen = pen_if_registered();
+    if let Some(pen) = pen.filter(|pen| pen.0.state.get().is_unnamed()) {
         name_current(pen);
     }
 }
@@ -340,8 +341,7 @@ impl Child {
         // The first destructor to be registered is the last to run, so the program's own are still
         // recorded.
         if ON_EXIT.try_with(|_| ()).is_ok() {
-            // SAFETY: lives until `exit` has replaced the reference.
-            CURRENT.set(unsafe { strand.as_ref() });
+            CURRENT.set(strand.as_ptr());
         } else {
             drop(Child(strand));
         }

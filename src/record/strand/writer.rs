@@ -115,12 +115,10 @@ impl<'a> Writer<'a> {
     extern "C" fn prepare(&self, what: What) {
         self.flush();
         self.write_block();
-        if self.state().wants_stacks()
-            && what.is_access()
-            && self.state().in_block()
-            && let Some(stack) = untracked(|| guarded(stacks::capture))
-        {
-            self.write(Record::new(What::Stack, stack, 0, 0));
+        if self.state().wants_stacks() && what.is_access() && self.state().in_block() {
+            if let Some(stack) = untracked(|| guarded(stacks::capture)) {
+                self.write(Record::new(What::Stack, stack, 0, 0));
+            }
         }
     }
 
@@ -193,9 +191,10 @@ impl<'a> Writer<'a> {
     /// next.
     fn write_block(&self) {
         let state = self.state();
-        if state.0 & State::BLOCK_DUE != 0
-            && let Some(block) = self.0.block()
-        {
+        if state.0 & State::BLOCK_DUE == 0 {
+            return;
+        }
+        if let Some(block) = self.0.block() {
             let record = Record::new(What::Block, code::block(block), 0, 0);
             self.append_before_begin(record, state.without(State::BLOCK_DUE));
             block.has_recorded();

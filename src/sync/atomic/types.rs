@@ -286,6 +286,7 @@ pub struct AtomicPtr<T>(pub(crate) Core<real::AtomicPtr<T>>);
 
 common!([<T>] AtomicPtr<T>, real::AtomicPtr<T>, *mut T);
 
+#[cfg(since = "1.91")]
 impl<T> AtomicPtr<T> {
     operations! {
         fetch_ptr_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";

@@ -41,7 +41,7 @@ pub struct AeroReader<R> {
     /// Numbers below are known: the indices are the `LIMIT_` constants. There are eight, so that no
     /// index needs a check.
     limits: [u32; 8],
-    payload: Vec<u8>,
+    payload: Vec<[u8; 8]>,
     /// Where the next record begins, in words of the payload.
     next: usize,
     /// Where the last batch begins.
@@ -183,15 +183,15 @@ impl<R: Read> AeroReader<R> {
         };
         let (length, events) = (half(0) as usize, half(4));
         let stored = u64::from(half(8)) | u64::from(half(12)) << 32;
-        if length > super::MAX_PAYLOAD || !length.is_multiple_of(8) {
+        if length > super::MAX_PAYLOAD || length % 8 != 0 {
             let expected = format!(
                 "a frame's length, a multiple of 8 up to {}",
                 super::MAX_PAYLOAD
             );
             return Err(self.wrong(at, expected, length.to_string()));
         }
-        self.payload.resize(length, 0);
-        let got = read_full(&mut self.input, &mut self.payload)
+        self.payload.resize(length / 8, [0; 8]);
+        let got = read_full(&mut self.input, self.payload.as_flattened_mut())
             .map_err(|error| Error::io(&self.file, error))?;
         self.offset = self.consumed;
         self.consumed += got as u64;
@@ -199,7 +199,7 @@ impl<R: Read> AeroReader<R> {
             let found = format!("the end of the file after {got}");
             return Err(self.cut(format!("the {length} bytes of a frame"), found));
         }
-        let sum = super::frame_checksum(self.frames, events, &self.payload);
+        let sum = super::frame_checksum(self.frames, events, self.payload.as_flattened());
         if sum != stored {
             let expected = format!("the checksum {sum:016x} of frame {}", self.frames);
             return Err(self.wrong(at, expected, format!("{stored:016x}")));
@@ -211,8 +211,10 @@ impl<R: Read> AeroReader<R> {
             self.owed = events;
             return Ok(true);
         }
-        let total: [u8; 8] = self.payload[..].try_into().unwrap_or([u8::MAX; 8]);
-        let total = u64::from_le_bytes(total);
+        let total = match self.payload[..] {
+            [total] => u64::from_le_bytes(total),
+            _ => u64::MAX,
+        };
         if total != self.events {
             let found = format!("an end marker that counts {total}");
             return Err(self.wrong(self.offset, format!("{} events", self.events), found));
@@ -235,7 +237,7 @@ impl<R: Read> AeroReader<R> {
     fn decode(&mut self, batch: &mut Vec<Event>) -> Result<(), Wrong> {
         batch.reserve(self.owed.min(super::MAX_PAYLOAD as u32 / 8) as usize);
         let payload = std::mem::take(&mut self.payload);
-        let outcome = self.decode_words(payload.as_chunks().0, batch);
+        let outcome = self.decode_words(&payload, batch);
         self.payload = payload;
         outcome
     }
@@ -511,7 +513,7 @@ impl<R: Read> Source for AeroReader<R> {
     fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error> {
         batch.clear();
         while batch.is_empty() && !self.ended {
-            if self.next * 8 >= self.payload.len() && !self.frame()? {
+            if self.next >= self.payload.len() && !self.frame()? {
                 break;
             }
             self.first = self.next;
@@ -555,9 +557,8 @@ impl<R: Read> Source for AeroReader<R> {
     }
 
     fn place(&self, index: usize) -> Place {
-        let words = self.payload.as_chunks::<8>().0;
         let (mut at, mut left) = (self.first, index);
-        while let Some(word) = words.get(at).map(|bytes| u64::from_le_bytes(*bytes)) {
+        while let Some(word) = self.payload.get(at).map(|bytes| u64::from_le_bytes(*bytes)) {
             let (length, events) = match word & 63 {
                 super::DEFINITION => (1 + (word >> 16 & 0xffff).div_ceil(8) as usize, 0),
                 super::WIDE => (2, 1),

@@ -326,7 +326,8 @@ impl<W: Write> AeroWriter<W> {
 
 /// A name is as long as may be, cut between two characters.
 fn cut(name: &str) -> &[u8] {
-    &name.as_bytes()[..name.floor_char_boundary(MAX_NAME)]
+    let end = (0..=name.len().min(MAX_NAME)).rfind(|&at| name.is_char_boundary(at));
+    &name.as_bytes()[..end.unwrap_or(0)]
 }
 
 /// From the caller's dense numbers to the file's.
