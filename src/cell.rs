@@ -254,8 +254,8 @@ impl<T: ?Sized> MutPtr<T> {
 /// A value whose accesses are seen.
 ///
 /// Reading needs `&self` and writing `&mut self`, as of any value, so a strand that has neither a
-/// lock's guard nor the value to itself writes with the unsafe
-/// [`with_mut`](Tracked::with_mut). `Sync` where `T` is both `Send` and `Sync`: a strand that may write can take the value out.
+/// lock's guard nor the value to itself writes with the unsafe [`with_mut`](Tracked::with_mut).
+/// `Sync` where `T` is both `Send` and `Sync`: a strand that may write can take the value out.
 ///
 /// ```compile_fail
 /// fn shared<T: Sync>() {}

@@ -41,9 +41,11 @@
 //! });
 //! ```
 //!
-//! A test that asserts on the balance fails only where the amounts make it come out wrong: had Bob taken 40, all would look well. aerodrome does not look at values. It
-//! records which transaction touched what in which order, and asks whether *any* order of the transactions, one after the other, explains that. If there
-//! is none, the block that is marked [`#[atomic]`](macro@atomic) was not.
+//! A test that asserts on the balance fails only where the amounts make it come out wrong: had Bob
+//! taken 40, all would look well. aerodrome does not look at values. It records which transaction
+//! touched what in which order, and asks whether *any* order of the transactions, one after the
+//! other, explains that. If there is none, the block that is marked [`#[atomic]`](macro@atomic) was
+//! not.
 //!
 //! What it says is this; it is the output of `cargo run --example bank --features check`:
 //!
@@ -78,10 +80,10 @@
 //! # fn main() { assert_eq!(names(), 0); }
 //! ```
 //!
-//! `std::real` (or `aerodrome::real`) always means the real std, for a type that is handed to a crate
-//! that knows nothing of this. In edition 2015 the dependency has to be called `std`:
-//! `std = { package = "aerodrome", version = "0.1" }`, and marks are `#[std::atomic(crate = ::std)]`.
-//! For no line at all there is [`cargo aerodrome test`](#the-command).
+//! `std::real` (or `aerodrome::real`) always means the real std, for a type that is handed to a
+//! crate that knows nothing of this. In edition 2015 the dependency has to be called `std`: `std =
+//! { package = "aerodrome", version = "0.1" }`, and marks are `#[std::atomic(crate = ::std)]`. For
+//! no line at all there is [`cargo aerodrome test`](#the-command).
 //!
 //! Import by import works as well:
 //!
@@ -92,26 +94,30 @@
 //! | `crossbeam_channel` | `aerodrome::crossbeam_channel` | `crossbeam-channel` |
 //! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
 //!
-//! These three are also packages that can stand in the place of the originals without a change in the
-//! sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and likewise
-//! `aerodrome-crossbeam-channel` and `aerodrome-once_cell`, each with the feature `check`.
+//! These three are also packages that can stand in the place of the originals without a change in
+//! the sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and
+//! likewise `aerodrome-crossbeam-channel` and `aerodrome-once_cell`, each with the feature `check`.
 //!
-//! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper, nothing at run time, and no crate is compiled but aerodrome and its
-//! macros, which use none. With it they are types of the same interface that record what is done with them. Because of the second entry above, Cargo
-//! turns `check` on for `cargo test` and leaves it off for `cargo build`. A program is checked as it runs, not as it is tested, with a feature of its own:
+//! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper,
+//! nothing at run time, and no crate is compiled but aerodrome and its macros, which use none. With
+//! it they are types of the same interface that record what is done with them. Because of the
+//! second entry above, Cargo turns `check` on for `cargo test` and leaves it off for `cargo build`.
+//! A program is checked as it runs, not as it is tested, with a feature of its own:
 //!
 //! ```toml
 //! [features]
 //! check = ["aerodrome/check"]
 //! ```
 //!
-//! What is left with its `std` import is not seen. That is right for statistics, logs and metrics, and for the barriers with which a test arranges
-//! a schedule; for all else a [fragment of `clippy.toml`](ci#keeping-stdsync-out) keeps `std::sync` from creeping back. [Continuous integration](ci) has a page of its own: nextest, reports as
-//! files, annotations on pull requests.
+//! What is left with its `std` import is not seen. That is right for statistics, logs and metrics,
+//! and for the barriers with which a test arranges a schedule; for all else a [fragment of
+//! `clippy.toml`](ci#keeping-stdsync-out) keeps `std::sync` from creeping back. [Continuous
+//! integration](ci) has a page of its own: nextest, reports as files, annotations on pull requests.
 //!
 //! # Marking blocks
 //!
-//! A run of a marked block is a *transaction*. A mark says: this must look as if it happened at once.
+//! A run of a marked block is a *transaction*. A mark says: this must look as if it happened at
+//! once.
 //!
 //! ```
 //! use aerodrome::sync::Mutex;
@@ -148,25 +154,35 @@
 //! assert_eq!((total, stock.report()), (2, "1 sold".to_owned()));
 //! ```
 //!
-//! Mark what callers rely on: the public methods of a type that has locks inside. Blocks nest, and the outermost counts. What happens outside of any block is a
-//! transaction by itself, access by access.
+//! Mark what callers rely on: the public methods of a type that has locks inside. Blocks nest, and
+//! the outermost counts. What happens outside of any block is a transaction by itself, access by
+//! access.
 //!
-//! Any `#[test]` is checked: a violation panics on the test's own thread, when that thread next joins another one, ends a scope, or begins an outermost
-//! block; if it does none of these any more, the process fails. Threads that a library spawned count to the test whose objects they touch. With
-//! [`#[aerodrome::test]`](macro@test) everything is judged at the test's end, the threads too that it does not join, and `#[aerodrome::test(runs = 20)]` tries several schedules.
-//! [`check`][check-fn] gives the violations back as values. Tests that run side by side do not mix: a violation fails the test that it belongs to.
+//! Any `#[test]` is checked: a violation panics on the test's own thread, when that thread next
+//! joins another one, ends a scope, or begins an outermost block; if it does none of these any
+//! more, the process fails. Threads that a library spawned count to the test whose objects they
+//! touch. With [`#[aerodrome::test]`](macro@test) everything is judged at the test's end, the
+//! threads too that it does not join, and `#[aerodrome::test(runs = 20)]` tries several schedules.
+//! [`check`][check-fn] gives the violations back as values. Tests that run side by side do not mix:
+//! a violation fails the test that it belongs to.
 //!
 //! # Reading a report
 //!
-//! - The **headline** names the block to blame: the one that was entered and left in the middle. Its line follows, and in one sentence what went wrong.
-//! - Then the **accesses** that prove it, numbered in the order in which they happened, each with its line, its thread, and the object: the name that
-//!   [`name`](fn@name) gave it, or else its type. In the example, (1) must come before (2), because Bob's write changed what Alice had read; and (2) before (3). So Bob's
-//!   withdrawal would have to come after the beginning of Alice's and before its end: in no serial order it does.
-//! - The cycle is as short as its proof. It can pass through three and more transactions, none of which is wrong with any other alone; it is then told as a chain.
-//! - **help** is what fits this shape. Mostly: hold one guard from the first numbered access of the block to its last. **also** lists other ways, and what to write
-//!   where the behaviour is intended.
+//! - The **headline** names the block to blame: the one that was entered and left in the middle.
+//!   Its line follows, and in one sentence what went wrong.
+//! - Then the **accesses** that prove it, numbered in the order in which they happened, each with
+//!   its line, its thread, and the object: the name that [`name`](fn@name) gave it, or else its
+//!   type. In the example, (1) must come before (2), because Bob's write changed what Alice had
+//!   read; and (2) before (3). So Bob's withdrawal would have to come after the beginning of
+//!   Alice's and before its end: in no serial order it does.
+//! - The cycle is as short as its proof. It can pass through three and more transactions, none of
+//!   which is wrong with any other alone; it is then told as a chain.
+//! - **help** is what fits this shape. Mostly: hold one guard from the first numbered access of the
+//!   block to its last. **also** lists other ways, and what to write where the behaviour is
+//!   intended.
 //!
-//! A report is no guess: what it shows has happened on this run. The same one again is not told again.
+//! A report is no guess: what it shows has happened on this run. The same one again is not told
+//! again.
 //!
 //! # What counts as what
 //!
@@ -225,9 +241,9 @@
 //! Beside violations, locks that are taken in a circle are told, and, as hints that fail nothing,
 //! transactions that are not reducible and races.
 //!
-//! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched) variables and
-//! [named atomics](watch#named-atomics), and is decided on every run that is consistent with the
-//! observed one: `cargo run --example landing --features check`.
+//! [`property!`] states what must hold in every state of a run, over [`Watched`](watch::Watched)
+//! variables and [named atomics](watch#named-atomics), and is decided on every run that is
+//! consistent with the observed one: `cargo run --example landing --features check`.
 //!
 //! # Settings
 //!

@@ -176,10 +176,10 @@ pub use aerodrome_macros::test;
 /// ```
 ///
 /// What is not recorded orders nothing either: neither a join nor a message that `f` receives. A
-/// block that begins in `f` is not judged, and a violation is not told before `f` has ended. Threads
-/// that `f` starts are recorded, as those of a library that is not tracked are. A lock that was taken
-/// before may be released in `f`; a `parking_lot` lock that is shared is best released on the side on
-/// which it was taken.
+/// block that begins in `f` is not judged, and a violation is not told before `f` has ended.
+/// Threads that `f` starts are recorded, as those of a library that is not tracked are. A lock that
+/// was taken before may be released in `f`; a `parking_lot` lock that is shared is best released on
+/// the side on which it was taken.
 ///
 /// Without the feature `check` it calls `f`.
 #[inline]

@@ -1,4 +1,5 @@
-//! What is said when the process ends: one line about the run, and one about each block that saw nothing.
+//! What is said when the process ends: one line about the run, and one about each block that saw
+//! nothing.
 #![cfg(feature = "check")]
 
 mod process;
@@ -10,7 +11,8 @@ use aerodrome::sync::atomic::{AtomicU64, Ordering};
 use aerodrome::sync::{Mutex, mpsc};
 use aerodrome::{atomic, atomic_block, thread};
 
-/// What the test of this name says on standard error, and its exit code, when run by itself under these settings.
+/// What the test of this name says on standard error, and its exit code, when run by itself under
+/// these settings.
 fn run_alone(test: &str, settings: &[(&str, &str)]) -> (String, Option<i32>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     // With one thread the harness would run the test on its own, whose name is no test's.

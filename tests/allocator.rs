@@ -1,5 +1,5 @@
-//! A program whose allocator uses a tracked mutex, a tracked atomic and its thread's handle: every allocation is recorded, on every thread, from before `main` until after
-//! it.
+//! A program whose allocator uses a tracked mutex, a tracked atomic and its thread's handle: every
+//! allocation is recorded, on every thread, from before `main` until after it.
 
 mod process;
 
@@ -18,9 +18,11 @@ struct Counting {
     allocated: AtomicU64,
     /// How many of each power of two.
     sizes: Mutex<[u64; 64]>,
-    /// Counted while the lock is held: a strand that waits for a chunk here keeps everybody from allocating.
+    /// Counted while the lock is held: a strand that waits for a chunk here keeps everybody from
+    /// allocating.
     inside: [AtomicU64; 4],
-    /// Not after the test: std's `current` panics when its thread is all but gone, and there is still something to free.
+    /// Not after the test: std's `current` panics when its thread is all but gone, and there is
+    /// still something to free.
     asks_for_the_thread: AtomicBool,
 }
 
@@ -173,7 +175,8 @@ fn child_allocates_much() {
     println!("done");
 }
 
-/// A violation unwinds through no allocation: it is told at the end of the scope, or at that of the test.
+/// A violation unwinds through no allocation: it is told at the end of the scope, or at that of the
+/// test.
 #[test]
 fn a_violation_beside_a_tracked_allocator_is_told() {
     let ended = run(&mut child("child_is_told_at_the_end_of_the_scope")).expect_code(101);
@@ -233,7 +236,8 @@ fn child_goes_on() {
     println!("went on");
 }
 
-/// Another strand writes between this one's two reads, and then all that this one does for a while is to allocate.
+/// Another strand writes between this one's two reads, and then all that this one does for a while
+/// is to allocate.
 fn violate() {
     let (value, turn) = (Mutex::new(0), Barrier::new(2));
     thread::scope(|scope| {

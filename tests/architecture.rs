@@ -1,5 +1,5 @@
-//! Modules point one way: mirrors to the recorder, the recorder to nobody who takes its records, and
-//! what works on traces to nothing that records. ARCHITECTURE.md has the picture.
+//! Modules point one way: mirrors to the recorder, the recorder to nobody who takes its records,
+//! and what works on traces to nothing that records. ARCHITECTURE.md has the picture.
 
 use std::path::{Path, PathBuf};
 

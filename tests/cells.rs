@@ -78,7 +78,8 @@ fn a_value_that_a_lock_around_nothing_guards_twice_is_reported() {
         });
     });
     assert_eq!(account.total(), 1, "the five are lost");
-    // A lock around nothing orders by itself, and is taken before the value is touched: the cycle closes there first.
+    // A lock around nothing orders by itself, and is taken before the value is touched: the cycle
+    // closes there first.
     let reports = &outcome.violations;
     assert_eq!(reports[0].objects[0].label(), "`Mutex<()>`", "{reports:#?}");
     let told = reports

@@ -1,4 +1,5 @@
-//! The collections of the JDK: which methods the analyses speak of, as in table 1 of Wang and Stoller (TSE 2006).
+//! The collections of the JDK: which methods the analyses speak of, as in table 1 of Wang and
+//! Stoller (TSE 2006).
 #![cfg(feature = "check")]
 
 use std::collections::BTreeSet;
@@ -46,8 +47,9 @@ fn vector_and_stack_have_bugs_where_they_take_another_and_the_others_benign_viol
     let counts = [buffer, vector, table, stack].map(|row| row.counts(PREDICTED));
     assert_eq!(counts, [[0, 1, 0], [4, 2, 0], [0, 3, 0], [3, 2, 0]]);
 
-    // `modCount++` under the lock races with walks that look at it without. Only its write does: no write meets its read, so
-    // that a single access moves neither way, and the methods that count are reducible.
+    // `modCount++` under the lock races with walks that look at it without. Only its write does: no
+    // write meets its read, so that a single access moves neither way, and the methods that count
+    // are reducible.
     let alarms = [buffer, vector, table, stack].map(|row| row.counts(REDUCTION)[2]);
     assert_eq!(alarms, [0; 4], "{:?}", vector.found[REDUCTION]);
     assert!(!vector.found[REDUCTION].contains("size"));

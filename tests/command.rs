@@ -416,7 +416,8 @@ fn blocks_can_be_declared_not_atomic() {
     let one = folder.file("one.txt", "transfer\n");
     let both = folder.file("both.txt", "audit\r\n\ntransfer\n");
     let none = folder.file("none.txt", "trans\n");
-    // An event outside any block is a transaction of its own, and t1 reads what it wrote before t2 only in one of two.
+    // An event outside any block is a transaction of its own, and t1 reads what it wrote before t2
+    // only in one of two.
     assert_eq!(run(&["check", "--not-atomic", &none, &file]).code, 1);
     assert_eq!(run(&["check", "--not-atomic", &one, &file]).code, 0);
     assert_eq!(run(&["check", "--not-atomic", &both, &file]).code, 0);
@@ -528,7 +529,8 @@ fn convert_keeps_the_trace_and_leaves_no_half_file() {
     assert_eq!(left.len(), 4, "{left:?}");
 }
 
-/// The first object is named between its uses, the second has its number and no name, and the third its name from the beginning.
+/// The first object is named between its uses, the second has its number and no name, and the third
+/// its name from the beginning.
 #[test]
 fn a_converted_object_has_its_late_name_from_the_beginning() {
     let event = |op, target| Event {

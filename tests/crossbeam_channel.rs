@@ -1,4 +1,5 @@
-//! Bugs through crossbeam-channel's interface are reported where they are, and the fixed versions are silent.
+//! Bugs through crossbeam-channel's interface are reported where they are, and the fixed versions
+//! are silent.
 #![cfg(all(feature = "check", feature = "crossbeam-channel"))]
 
 use std::sync::Barrier;
@@ -205,7 +206,8 @@ fn a_receive_after_a_look_at_the_empty_channel_is_reported() {
 
 #[test]
 fn what_a_rendezvous_lets_the_sender_do_is_reported() {
-    // What the sender does after the rendezvous comes after what the receiver did before it; and yet the receiver's block sees it.
+    // What the sender does after the rendezvous comes after what the receiver did before it; and
+    // yet the receiver's block sees it.
     let run = |in_one_block: bool| {
         let (sender, receiver) = bounded(0);
         let done = Mutex::new(false);

@@ -1,5 +1,6 @@
-//! Threads that the mirror did not spawn, as a library's: what goes wrong with them is told by the test whose strands or objects they met, and
-//! never makes them panic. And violations are delivered at safe points only.
+//! Threads that the mirror did not spawn, as a library's: what goes wrong with them is told by the
+//! test whose strands or objects they met, and never makes them panic. And violations are delivered
+//! at safe points only.
 
 mod process;
 

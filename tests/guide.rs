@@ -24,7 +24,8 @@ mod examples {
     /// Where each example is, as cargo says that it has built it.
     static BUILT: LazyLock<HashMap<String, PathBuf>> = LazyLock::new(build);
 
-    /// Builds the examples as a whole `cargo test` does, after which nothing is left to do. With `--test guide` nobody else builds them.
+    /// Builds the examples as a whole `cargo test` does, after which nothing is left to do. With
+    /// `--test guide` nobody else builds them.
     fn build() -> HashMap<String, PathBuf> {
         let this = std::env::current_exe().unwrap();
         let folder = this.ancestors().nth(2).and_then(Path::file_name).unwrap();
@@ -78,7 +79,8 @@ mod examples {
         };
     }
 
-    /// All of ours, and whether this test has them: with the same ones the library is not built again.
+    /// All of ours, and whether this test has them: with the same ones the library is not built
+    /// again.
     const FEATURES: [(&str, bool); 11] = features! {
         "check" "cli" "crossbeam-channel" "json" "once_cell" "parking_lot" "parking_lot-arc_lock" "parking_lot-hardware-lock-elision"
         "parking_lot-send_guard" "parking_lot-serde" "trace"
@@ -151,7 +153,8 @@ mod examples {
         );
     }
 
-    /// The report on standard error, from its first line on, and without what the standard library says after a panic.
+    /// The report on standard error, from its first line on, and without what the standard library
+    /// says after a panic.
     fn report(output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
         let report = text

@@ -1,4 +1,5 @@
-//! Nothing that the recorder does, and nothing that is done to it, breaks the program. Each case runs in a process of its own.
+//! Nothing that the recorder does, and nothing that is done to it, breaks the program. Each case
+//! runs in a process of its own.
 
 mod process;
 
@@ -633,7 +634,8 @@ fn a_trace_that_cannot_be_written_is_told_of_once_and_the_program_goes_on() {
     assert_eq!(ended.count("aerodrome:"), 1, "{}", ended.output());
     assert_eq!(ended.count("done"), 1);
 
-    // A disk that is full. The name of the trace is that of the program and the process, so the process is started by one that knows it.
+    // A disk that is full. The name of the trace is that of the program and the process, so the
+    // process is started by one that knows it.
     let directory = Directory::new();
     let program = std::env::current_exe().unwrap();
     let stem = program.file_stem().unwrap().to_string_lossy().into_owned();

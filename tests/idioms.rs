@@ -1,5 +1,6 @@
-//! What counts as what, on programs: for each rule of the crate's page correct idioms, which are silent, and the bugs beside them,
-//! which are reported. Schedules are arranged by std's own primitives, which nobody records.
+//! What counts as what, on programs: for each rule of the crate's page correct idioms, which are
+//! silent, and the bugs beside them, which are reported. Schedules are arranged by std's own
+//! primitives, which nobody records.
 
 #![cfg(feature = "check")]
 
@@ -193,7 +194,8 @@ fn a_private_node_may_be_written_before_each_try() {
 
 #[test]
 fn a_popped_node_that_comes_back_is_reported() {
-    // ABA: head is exchanged from 1 to what 1 pointed to when it was read, which it does not any more.
+    // ABA: head is exchanged from 1 to what 1 pointed to when it was read, which it does not any
+    // more.
     let (head, next_of_1) = (AtomicU64::new(1), AtomicU64::new(2));
     reported_between(
         "pop",

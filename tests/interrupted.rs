@@ -1,4 +1,5 @@
-//! Nothing stops a program that is checked: many threads, forks, signal handlers, a record that never comes. Each case runs in a process of its own.
+//! Nothing stops a program that is checked: many threads, forks, signal handlers, a record that
+//! never comes. Each case runs in a process of its own.
 
 #![cfg(all(feature = "check", unix))]
 
@@ -53,7 +54,8 @@ fn child_fills_chunks() {
     thread::scope(|s| {
         for _ in 0..STRANDS {
             s.spawn(|| {
-                // Of stores to one of them, nobody else having one, all but the first would say nothing new.
+                // Of stores to one of them, nobody else having one, all but the first would say
+                // nothing new.
                 let own = [AtomicU64::new(0), AtomicU64::new(0)];
                 shared.fetch_add(1, SeqCst);
                 all.wait();
@@ -121,7 +123,8 @@ fn child_has_ten_thousand_strands() {
 
 /// Runs `work` in a forked child, which then ends as programs do; fails if it does not end.
 fn in_child(work: impl FnOnce()) {
-    // SAFETY: the child uses nothing that another thread of its parent may have held, but for the allocator, which takes care of that.
+    // SAFETY: the child uses nothing that another thread of its parent may have held, but for the
+    // allocator, which takes care of that.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
@@ -350,7 +353,8 @@ fn child_records_beside_its_handler() {
 
 // A record that never comes.
 
-/// A guard that is shared with a thread which its holder waits for: the holder's acquire is published by its next operation alone.
+/// A guard that is shared with a thread which its holder waits for: the holder's acquire is
+/// published by its next operation alone.
 #[test]
 fn a_record_that_never_comes_ends_checking_and_not_the_program() {
     let ended = run(&mut child("child_waits_for_a_record")).expect_code(0);

@@ -1,6 +1,8 @@
-//! What the marks do to the code they stand on: nothing that it could see, except that a transaction is open in it.
+//! What the marks do to the code they stand on: nothing that it could see, except that a
+//! transaction is open in it.
 //!
-//! The file is compiled twice, as edition 2024 and, by the package in `edition_2021`, as edition 2021; warnings are errors in both.
+//! The file is compiled twice, as edition 2024 and, by the package in `edition_2021`, as edition
+//! 2021; warnings are errors in both.
 #![deny(warnings)]
 #![allow(
     clippy::boxed_local,

@@ -1,4 +1,5 @@
-//! What the mirrors record is enough to tell an atomicity bug from what a Rust programmer calls correct.
+//! What the mirrors record is enough to tell an atomicity bug from what a Rust programmer calls
+//! correct.
 
 #![cfg(feature = "check")]
 
@@ -68,7 +69,8 @@ fn initialising_once_is_atomic() {
     for _ in 0..50 {
         let (once, cell) = (Once::new(), OnceLock::new());
         let lazy = LazyLock::new(|| 1);
-        // A block each: two strands that each initialise what the other one reads are no serial order.
+        // A block each: two strands that each initialise what the other one reads are no serial
+        // order.
         assert!(serializable(|| {
             atomic_block! { once.call_once(|| ()); }
             let value = atomic_block! { *cell.get_or_init(|| 1) };
@@ -105,7 +107,8 @@ fn waiting_in_a_block_is_no_violation() {
     assert!(outcome.is_serializable());
 }
 
-/// An end is published, but draws no ticket: nothing that the thread does later may be counted to the block it was spawned in.
+/// An end is published, but draws no ticket: nothing that the thread does later may be counted to
+/// the block it was spawned in.
 #[test]
 fn a_thread_that_outlives_the_block_it_was_spawned_in_is_on_its_own() {
     for _ in 0..300 {

@@ -241,7 +241,8 @@ fn an_atomic_continues_a_dropped_one_of_its_name() {
     );
 }
 
-/// Runs each on a thread that aerodrome did not fork, as a harness runs tests; all live until all have ended.
+/// Runs each on a thread that aerodrome did not fork, as a harness runs tests; all live until all
+/// have ended.
 fn side_by_side(tests: &[&(dyn Fn(&Barrier) + Sync)]) {
     let barrier = &Barrier::new(tests.len());
     std::thread::scope(|s| {
@@ -377,8 +378,8 @@ fn a_name_changes_no_verdict() {
     assert_eq!(with, without);
 }
 
-/// The other block comes after the first one's write. A name that it gives, or a watched variable that it is the first to touch, is no write
-/// that the first one's reads would come after.
+/// The other block comes after the first one's write. A name that it gives, or a watched variable
+/// that it is the first to touch, is no write that the first one's reads would come after.
 fn born_between() {
     let watched = Watched::<i32>::new("watched", 0);
     let (ready, named) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -522,7 +523,8 @@ fn child_operates() {
     x.store(1, ORDER);
     aerodrome::name(&x, "x");
     atomic_block! {
-        // Two in a row that nothing comes between, of which that of another atomic would be left out.
+        // Two in a row that nothing comes between, of which that of another atomic would be left
+        // out.
         x.store(5, ORDER);
         x.store(5, ORDER);
         x.fetch_add(2, ORDER);

@@ -1,4 +1,5 @@
-//! Bugs through once_cell's interface are reported where they are, and the fixed versions are silent.
+//! Bugs through once_cell's interface are reported where they are, and the fixed versions are
+//! silent.
 #![cfg(all(feature = "check", feature = "once_cell"))]
 
 use std::sync::Barrier;

@@ -1,4 +1,5 @@
-//! A report names who did it, not who has its number now: in process, with a window of events, and from the trace of the same run.
+//! A report names who did it, not who has its number now: in process, with a window of events, and
+//! from the trace of the same run.
 
 mod process;
 
@@ -33,7 +34,8 @@ fn until_numbers_are_back() {
     std::thread::sleep(Duration::from_millis(50));
 }
 
-/// One violation is reported, by a process that has run `test`, in its trace, and on the page of its report file.
+/// One violation is reported, by a process that has run `test`, in its trace, and on the page of
+/// its report file.
 fn reports(test: &str) -> Vec<Report> {
     let (traces, files) = (Directory::new(), Directory::new());
     let file = files.path().join("report.json");

@@ -1,4 +1,5 @@
-//! Bugs through parking_lot's interface are reported where they are, and the fixed versions are silent.
+//! Bugs through parking_lot's interface are reported where they are, and the fixed versions are
+//! silent.
 #![cfg(all(feature = "check", feature = "parking_lot"))]
 
 use std::collections::BTreeSet;

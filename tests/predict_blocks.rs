@@ -88,7 +88,8 @@ fn violates(trace: &[Event], schedule: &[u64]) -> bool {
         .any(|(event, position)| engine.step(event, position).is_some())
 }
 
-/// Every prediction has a schedule that can be played and violates, and nothing that the judge finds is missed.
+/// Every prediction has a schedule that can be played and violates, and nothing that the judge
+/// finds is missed.
 fn blocks_hold(trace: &[Event]) -> Result<(), String> {
     let judge = Judge::new(trace);
     let outcome = predict(trace, &[AnalysisKind::Blocks]);
@@ -153,7 +154,8 @@ fn reduction_misses_nothing_that_the_judge_finds_and_its_false_alarms_are_counte
             "seed {seed}: the later rules only leave hints out: {hinted:?}, {hinted_2003:?}\n{}",
             show(&trace)
         );
-        // Each strand's transactions are runs of one block, which has the strand's number and one more.
+        // Each strand's transactions are runs of one block, which has the strand's number and one
+        // more.
         for [e1, ..] in Judge::new(&trace).minimal() {
             let block = trace[e1 as usize - 1].strand.0 + 1;
             assert!(

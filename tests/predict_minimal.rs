@@ -13,9 +13,10 @@ fn minimal(trace: &[Event]) -> Outcome {
     predict(trace, &[AnalysisKind::Minimal])
 }
 
-/// Does a prediction stand for what some schedule has? The algorithm keeps one witness for each object, strand, class of access,
-/// lockset and acquisition history, of what comes between and of the places that it can come to; and where a strand holds
-/// nothing between its two accesses, that place stands for the others.
+/// Does a prediction stand for what some schedule has? The algorithm keeps one witness for each
+/// object, strand, class of access, lockset and acquisition history, of what comes between and of
+/// the places that it can come to; and where a strand holds nothing between its two accesses, that
+/// place stands for the others.
 fn stands_for(judge: &Judge, trace: &[Event], predicted: &Triple, meeting: &Meeting) -> bool {
     let at = |position: u64| trace[position as usize - 1];
     let (&[first, between, second], &([mine, theirs, _], _)) = (predicted, meeting);
@@ -31,8 +32,9 @@ fn stands_for(judge: &Judge, trace: &[Event], predicted: &Triple, meeting: &Meet
             .any(|held| held.is_empty() || held == meanwhile)
 }
 
-/// No prediction that the judge does not know, each with a schedule that shows it; and, where the trace is to be explained
-/// whole, one that stands for everything that the judge finds. Says whether the judge finds anything.
+/// No prediction that the judge does not know, each with a schedule that shows it; and, where the
+/// trace is to be explained whole, one that stands for everything that the judge finds. Says
+/// whether the judge finds anything.
 fn judged(trace: &[Event], whole: bool) -> Result<bool, String> {
     let judge = Judge::new(trace);
     let meetings = judge.meetings();

@@ -1,4 +1,5 @@
-//! `AERODROME_PREDICT` from end to end: this test binary runs itself, test by test, as a user's `cargo test` would.
+//! `AERODROME_PREDICT` from end to end: this test binary runs itself, test by test, as a user's
+//! `cargo test` would.
 #![cfg(feature = "check")]
 
 mod process;
@@ -29,7 +30,8 @@ impl Account {
     }
 }
 
-/// Runs both on threads of their own, the second when the first is done. std's own channel orders nothing that counts.
+/// Runs both on threads of their own, the second when the first is done. std's own channel orders
+/// nothing that counts.
 fn in_turn(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
     let (done, wait) = mpsc::channel();
     thread::scope(|scope| {
@@ -234,7 +236,8 @@ fn a_value_that_is_none_is_refused_with_those_that_are() {
     );
 }
 
-/// What is found, without the numbers of events, which count from the process's start: how sure it is, of which block, and the pattern.
+/// What is found, without the numbers of events, which count from the process's start: how sure it
+/// is, of which block, and the pattern.
 #[cfg(feature = "cli")]
 fn findings(text: &str) -> Vec<&str> {
     let heads = ["predicted, not observed", "potential", "hint: ", "race: "];

@@ -1,5 +1,5 @@
-//! Which reads bind a predicted schedule: for each rule of `predict::Reads` correct idioms, about which nothing may be predicted, and
-//! buggy neighbours, about which something must be.
+//! Which reads bind a predicted schedule: for each rule of `predict::Reads` correct idioms, about
+//! which nothing may be predicted, and buggy neighbours, about which something must be.
 #![cfg(feature = "trace")]
 
 use aerodrome::predict::{AnalysisKind, Feed, Forecast, Tier, reduction::Rules};
@@ -39,8 +39,8 @@ impl Names for Letters {
     }
 }
 
-/// Reads `"0: begin r x@7 w x end; 1: w x"`: after a strand's number its operations, each with its object and, after `@`, its site; where that is missing
-/// the site is 1000 and the position.
+/// Reads `"0: begin r x@7 w x end; 1: w x"`: after a strand's number its operations, each with its
+/// object and, after `@`, its site; where that is missing the site is 1000 and the position.
 fn events(text: &str) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for part in text.split(';') {
@@ -305,7 +305,8 @@ fn one_pattern_is_told_once() {
 
 #[test]
 fn a_search_that_stops_early_leaves_a_note() {
-    // Five strands, each of which passes on from one variable to the next: a cycle of five conflicts.
+    // Five strands, each of which passes on from one variable to the next: a cycle of five
+    // conflicts.
     let ring = "0: begin r a w b end; 1: begin r b w c end; 2: begin r c w d end; \
                 3: begin r d w e end; 4: begin r e w a end";
     let note = "cycles of more than 4 conflicts were not looked for";

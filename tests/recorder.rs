@@ -1,4 +1,5 @@
-//! What the recorder says of a program: the order in which accesses were made, and which object each of them touched.
+//! What the recorder says of a program: the order in which accesses were made, and which object
+//! each of them touched.
 
 #![cfg(feature = "check")]
 
@@ -47,7 +48,8 @@ fn two_guards_touched_crosswise_close_the_cycle_that_is_there() {
                     *locks.0.lock().unwrap() = 1;
                 });
             },
-            // After the write of the second, before that of the first: neither before the block nor after it.
+            // After the write of the second, before that of the first: neither before the block nor
+            // after it.
             || assert_eq!(read_second_first(&locks), (0, 1)),
         );
     });
@@ -66,7 +68,8 @@ fn two_guards_touched_crosswise_make_no_cycle_where_none_is() {
                     *locks.1.lock().unwrap() = 1;
                 });
             },
-            // The second is read before the block and the first after it: two accesses, two transactions.
+            // The second is read before the block and the first after it: two accesses, two
+            // transactions.
             || assert_eq!(read_second_first(&locks), (1, 0)),
         );
     });
@@ -78,7 +81,8 @@ fn two_guards_touched_crosswise_make_no_cycle_where_none_is() {
 fn an_object_with_a_recycled_number_and_an_equal_version_is_another_object() {
     const OBJECTS: usize = 64;
     let make = || -> Vec<AtomicU64> { (0..OBJECTS).map(|_| AtomicU64::new(0)).collect() };
-    // Which of the new objects get numbers of the old ones is for the pool to say: of so many rounds some meet one.
+    // Which of the new objects get numbers of the old ones is for the pool to say: of so many
+    // rounds some meet one.
     for round in 0..12 {
         let shared = AtomicU64::new(0);
         let report = only(|| {

@@ -1,4 +1,5 @@
-//! Tests that run side by side in one process: only the one with the bug fails, and its message is in its own output.
+//! Tests that run side by side in one process: only the one with the bug fails, and its message is
+//! in its own output.
 
 mod process;
 
@@ -9,7 +10,8 @@ use self::process::{Ended, run};
 /// What the buggy test's report says, and no other.
 const REPORT: &str = "`read_twice` is not atomic";
 
-/// The tests that the others run: they meet, so that they really run at the same time, and share a variable.
+/// The tests that the others run: they meet, so that they really run at the same time, and share a
+/// variable.
 mod fixture {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};

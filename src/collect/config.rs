@@ -12,10 +12,10 @@ pub enum Mode {
     /// The first strand of its family panics with the report.
     ///
     /// It does so when it next begins an outermost block, joins a thread or ends a scope, or at the
-    /// end of [`#[aerodrome::test]`](crate::test) and
-    /// [`check`](fn@crate::check). Nothing else panics, so nothing unwinds out of an allocator, a destructor or a C function that did not ask
-    /// for it. Where it does none of these any more, the report is printed when the test's thread
-    /// ends, and the process fails.
+    /// end of [`#[aerodrome::test]`](crate::test) and [`check`](fn@crate::check). Nothing else
+    /// panics, so nothing unwinds out of an allocator, a destructor or a C function that did not
+    /// ask for it. Where it does none of these any more, the report is printed when the test's
+    /// thread ends, and the process fails.
     #[default]
     Panic,
     /// The report goes to the handler ([`on_violation`](crate::on_violation)) or to standard error,

@@ -1,9 +1,9 @@
 //! `crossbeam-channel` 0.5, tracked.
 //!
 //! Without the `check` feature every name here *is* the one of crossbeam-channel. With it, the ends
-//! of a channel, its iterators and
-//! [`Select`] are types of the same interface that record what is done with them, by the same rules as those of
-//! [`sync::mpsc`](crate::sync::mpsc); the channel itself is crossbeam's, and the error types are its own in either build.
+//! of a channel, its iterators and [`Select`] are types of the same interface that record what is
+//! done with them, by the same rules as those of [`sync::mpsc`](crate::sync::mpsc); the channel
+//! itself is crossbeam's, and the error types are its own in either build.
 //!
 //! ```
 //! use aerodrome::crossbeam_channel::{bounded, select, unbounded};

@@ -41,7 +41,8 @@ macro_rules! __crossbeam_channel_select {
     };
 }
 
-/// [`select!`](crate::crossbeam_channel::select), but of several operations that are ready the first one is selected.
+/// [`select!`](crate::crossbeam_channel::select), but of several operations that are ready the
+/// first one is selected.
 ///
 /// ```
 /// use aerodrome::crossbeam_channel::{select_biased, unbounded};

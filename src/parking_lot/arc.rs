@@ -74,7 +74,8 @@ pub struct ArcRwLockWriteGuard<R: lock_api::RawRwLock, T: ?Sized> {
     marker: PhantomData<R::GuardMarker>,
 }
 
-/// [`parking_lot::ArcRwLockUpgradableReadGuard`](::parking_lot::ArcRwLockUpgradableReadGuard), tracked.
+/// [`parking_lot::ArcRwLockUpgradableReadGuard`](::parking_lot::ArcRwLockUpgradableReadGuard),
+/// tracked.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct ArcRwLockUpgradableReadGuard<R: lock_api::RawRwLockUpgrade, T: ?Sized> {
     holder: Holder,

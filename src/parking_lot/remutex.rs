@@ -24,7 +24,8 @@ pub struct ReentrantMutexGuard<'a, T: ?Sized> {
     pub(super) inner: lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>,
 }
 
-/// [`parking_lot::MappedReentrantMutexGuard`](::parking_lot::MappedReentrantMutexGuard), tracked. Its accesses are accesses of the mutex's content.
+/// [`parking_lot::MappedReentrantMutexGuard`](::parking_lot::MappedReentrantMutexGuard), tracked.
+/// Its accesses are accesses of the mutex's content.
 #[must_use = "if unused the ReentrantMutex will immediately unlock"]
 pub struct MappedReentrantMutexGuard<'a, T: ?Sized> {
     object: &'a Object,

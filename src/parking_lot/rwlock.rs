@@ -41,7 +41,8 @@ pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     pub(super) inner: lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>,
 }
 
-/// [`parking_lot::MappedRwLockReadGuard`](::parking_lot::MappedRwLockReadGuard), tracked. Its accesses are accesses of the lock's content.
+/// [`parking_lot::MappedRwLockReadGuard`](::parking_lot::MappedRwLockReadGuard), tracked. Its
+/// accesses are accesses of the lock's content.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct MappedRwLockReadGuard<'a, T: ?Sized> {
     object: &'a Object,
@@ -49,7 +50,8 @@ pub struct MappedRwLockReadGuard<'a, T: ?Sized> {
     inner: lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>,
 }
 
-/// [`parking_lot::MappedRwLockWriteGuard`](::parking_lot::MappedRwLockWriteGuard), tracked. Its accesses are accesses of the lock's content.
+/// [`parking_lot::MappedRwLockWriteGuard`](::parking_lot::MappedRwLockWriteGuard), tracked. Its
+/// accesses are accesses of the lock's content.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct MappedRwLockWriteGuard<'a, T: ?Sized> {
     object: &'a Object,

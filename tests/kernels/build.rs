@@ -1,4 +1,5 @@
-//! Makes modules of the kernels: the imports swapped for aerodrome's, the marks turned into attributes.
+//! Makes modules of the kernels: the imports swapped for aerodrome's, the marks turned into
+//! attributes.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -130,7 +131,8 @@ fn wait<'a, T>(
         .join("\n")
 }
 
-/// `guard = condvar.wait(guard).unwrap();` with a condition variable that takes its guard by reference.
+/// `guard = condvar.wait(guard).unwrap();` with a condition variable that takes its guard by
+/// reference.
 fn swap_wait(line: &str) -> Option<String> {
     let (before, after) = line.split_once(".wait(")?;
     let (target, condvar) = before.split_once(" = ")?;

@@ -20,7 +20,8 @@ pub(crate) fn silent(program: impl FnOnce()) {
     assert!(violations.is_empty(), "{violations:#?}");
 }
 
-/// The accesses of a report, in their order: what, to which object, in which line of the test's own file.
+/// The accesses of a report, in their order: what, to which object, in which line of the test's own
+/// file.
 pub(crate) fn accesses(report: &Report) -> Vec<(Op, String, u32)> {
     let access = |access: &aerodrome::report::Access| {
         let Some(Place::Source { file, line, .. }) = &access.place else {

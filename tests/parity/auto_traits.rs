@@ -1,4 +1,5 @@
-//! The mirror's types are `Send`, `Sync`, `UnwindSafe`, `RefUnwindSafe` and `Unpin` exactly where std's are, and have the same other traits.
+//! The mirror's types are `Send`, `Sync`, `UnwindSafe`, `RefUnwindSafe` and `Unpin` exactly where
+//! std's are, and have the same other traits.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{Debug, Display, Pointer};

@@ -1,4 +1,5 @@
-//! One source against std and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
+//! One source against std and against the mirror: it compiles, and behaves the same. Run with and
+//! without the `check` feature.
 
 // Some of what is compared is that new.
 #![cfg(since = "1.95")]

@@ -1,4 +1,5 @@
-//! One source against crossbeam-channel and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
+//! One source against crossbeam-channel and against the mirror: it compiles, and behaves the same.
+//! Run with and without the `check` feature.
 
 #![cfg(feature = "crossbeam-channel")]
 // crossbeam's own macro needs it for 32 arms.

@@ -1,4 +1,5 @@
-//! One source against once_cell and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
+//! One source against once_cell and against the mirror: it compiles, and behaves the same. Run with
+//! and without the `check` feature.
 #![cfg(feature = "once_cell")]
 
 /// The cases, with `once_cell` being what it is in the enclosing module.

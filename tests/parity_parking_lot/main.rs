@@ -1,4 +1,5 @@
-//! One source against parking_lot and against the mirror: it compiles, and behaves the same. Run with and without the `check` feature.
+//! One source against parking_lot and against the mirror: it compiles, and behaves the same. Run
+//! with and without the `check` feature.
 #![cfg(feature = "parking_lot")]
 
 /// The cases, with `parking_lot` being what it is in the enclosing module.

@@ -1,8 +1,10 @@
-//! What the tests of prediction share: a terse notation for traces, random ones, and the brute-force judge.
+//! What the tests of prediction share: a terse notation for traces, random ones, and the
+//! brute-force judge.
 //!
-//! The judge knows nothing of locksets, histories or periods: it plays every schedule that locks, forks, joins, signals and
-//! messages allow. The places that schedules lead through (how far each strand has come) are kept, so that each is
-//! looked at once; [`Judge::schedules`] lists the schedules themselves, one by one, for traces small enough.
+//! The judge knows nothing of locksets, histories or periods: it plays every schedule that locks,
+//! forks, joins, signals and messages allow. The places that schedules lead through (how far each
+//! strand has come) are kept, so that each is looked at once; [`Judge::schedules`] lists the
+//! schedules themselves, one by one, for traces small enough.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -10,7 +12,8 @@ use aerodrome::predict::{AnalysisKind, Outcome, Predictions, Predictor, Step, co
 use aerodrome::trace::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A trace: the event at index `i` has position `i + 1`, and that as its site unless the notation says otherwise.
+/// A trace: the event at index `i` has position `i + 1`, and that as its site unless the notation
+/// says otherwise.
 pub(crate) type Trace = Vec<Event>;
 
 pub(crate) fn event(strand: u32, op: Op, target: u32, site: u32) -> Event {
@@ -22,8 +25,8 @@ pub(crate) fn event(strand: u32, op: Op, target: u32, site: u32) -> Event {
     }
 }
 
-/// Reads `"0 begin, 0 r x, 0 acq l, 1 w x"`: a strand's number, an operation, and what it is on. Names of one letter are
-/// objects, numbers are strands. Each event's site is its position.
+/// Reads `"0 begin, 0 r x, 0 acq l, 1 w x"`: a strand's number, an operation, and what it is on.
+/// Names of one letter are objects, numbers are strands. Each event's site is its position.
 pub(crate) fn trace(text: &str) -> Trace {
     let parse = |(at, item): (usize, &str)| {
         let words: Vec<&str> = item.split_whitespace().collect();
@@ -152,7 +155,8 @@ pub(crate) fn predict_by(mut predictor: Predictor, trace: &[Event]) -> Outcome {
     outcome
 }
 
-/// A sandwich: two accesses of a transaction and the one between them, as positions in the order of the schedule.
+/// A sandwich: two accesses of a transaction and the one between them, as positions in the order of
+/// the schedule.
 pub(crate) type Triple = [u64; 3];
 
 /// What a strand holds, in the order of acquisition: locksets with their acquisition histories.
@@ -354,7 +358,8 @@ impl Judge {
         })
     }
 
-    /// Every place that a schedule leads to, with the places that come next, in an order in which those come later.
+    /// Every place that a schedule leads to, with the places that come next, in an order in which
+    /// those come later.
     fn places(&self) -> BTreeMap<(usize, Place), Vec<(usize, Place)>> {
         let start = vec![0; self.strands.len()];
         let mut places = BTreeMap::new();
@@ -394,7 +399,8 @@ impl Judge {
     /// The same, with every place where the transaction's strand can stand meanwhile.
     pub(crate) fn meetings(&self) -> BTreeSet<Meeting> {
         let places = self.places();
-        // How far each strand can still come from each place: a place is done after those that come next.
+        // How far each strand can still come from each place: a place is done after those that come
+        // next.
         let mut reach: HashMap<&Place, Place> = HashMap::new();
         for ((_, place), next) in places.iter().rev() {
             let mut best = place.clone();
@@ -445,7 +451,8 @@ impl Judge {
         found
     }
 
-    /// Calls `visit` with every schedule that cannot be continued, as positions; false if there are more than `bound`.
+    /// Calls `visit` with every schedule that cannot be continued, as positions; false if there are
+    /// more than `bound`.
     pub(crate) fn schedules(&self, bound: usize, mut visit: impl FnMut(&[u64])) -> bool {
         let mut left = bound;
         self.continue_schedule(
@@ -574,7 +581,8 @@ pub(crate) const LOCKS: u32 = 10;
 /// Messages and signals have numbers from here on.
 pub(crate) const MESSAGES: u32 = 16;
 
-/// A random trace with nested locking: each strand's events are drawn first, then one of their schedules.
+/// A random trace with nested locking: each strand's events are drawn first, then one of their
+/// schedules.
 pub(crate) fn random_trace(random: &mut Random, shape: Shape) -> Trace {
     loop {
         let mut strands: Vec<Trace> = (0..shape.strands)
@@ -701,7 +709,8 @@ fn add_order(random: &mut Random, strands: &mut [Trace]) {
 /// A random schedule of all events; nothing if it gets stuck.
 fn interleave(random: &mut Random, strands: &[Trace]) -> Option<Trace> {
     let whole: Trace = strands.iter().flatten().copied().collect();
-    // Positions of the concatenation do not say what is before what, so that needs are looked up by hand here.
+    // Positions of the concatenation do not say what is before what, so that needs are looked up by
+    // hand here.
     let mut place = vec![0; strands.len()];
     let mut held: Vec<(usize, u32, bool)> = Vec::new();
     let mut trace = Trace::new();
@@ -784,7 +793,8 @@ pub(crate) fn class(op: Op) -> Op {
     if op == Op::ReadWrite { Op::Write } else { op }
 }
 
-/// Runs a test on so many random traces, of each shape in turn, and shrinks the first one that fails.
+/// Runs a test on so many random traces, of each shape in turn, and shrinks the first one that
+/// fails.
 pub(crate) fn on_random_traces(
     count: u64,
     shapes: &[Shape],

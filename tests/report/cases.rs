@@ -485,7 +485,8 @@ pub(crate) fn hostile() -> Report {
     report(&tale.cycle(&[(a, first, middle), (b, middle, last)]), &tale)
 }
 
-/// A small interleaving with all its events, as a run has it: a withdrawal, a deposit in its middle, and a bystander.
+/// A small interleaving with all its events, as a run has it: a withdrawal, a deposit in its
+/// middle, and a bystander.
 pub(crate) fn bank_with_window() -> Report {
     let tale = Tale::default();
     let x = balance(&tale);

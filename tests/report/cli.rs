@@ -1,4 +1,5 @@
-//! The command: `aerodrome check` tells violations as reports, `aerodrome report` turns reports and traces into all forms.
+//! The command: `aerodrome check` tells violations as reports, `aerodrome report` turns reports and
+//! traces into all forms.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -129,7 +130,8 @@ fn a_trace_becomes_a_page_and_sarif() {
     assert_eq!(stdout(&output), "");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("`transfer` is not atomic"));
-    // The window's events are on the page: the begin of the other transaction is no access of the cycle.
+    // The window's events are on the page: the begin of the other transaction is no access of the
+    // cycle.
     assert!(page.contains("[2,1,\"begin\","), "{page}");
     let log: Value = serde_json::from_str(&std::fs::read_to_string(log).unwrap()).unwrap();
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "two-objects");

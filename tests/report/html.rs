@@ -1,5 +1,6 @@
-//! The page: complete, self-contained, and proof against what names contain. What it looks like and does in a browser is
-//! shown by `tests/browser/run`, which opens the pages that `pages_for_the_browser` writes.
+//! The page: complete, self-contained, and proof against what names contain. What it looks like and
+//! does in a browser is shown by `tests/browser/run`, which opens the pages that
+//! `pages_for_the_browser` writes.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! A violation written by hand: objects, transactions and accesses by name, places by what stands in the fixture.
+//! A violation written by hand: objects, transactions and accesses by name, places by what stands
+//! in the fixture.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -130,7 +131,8 @@ impl Tale {
         }
     }
 
-    /// The cycle through the given transactions, each with its edge to the next; the first is to blame.
+    /// The cycle through the given transactions, each with its edge to the next; the first is to
+    /// blame.
     pub(crate) fn cycle(&self, steps: &[(Who, Access, Access)]) -> Violation {
         Violation {
             event: *self.clock.borrow(),

@@ -1,4 +1,5 @@
-//! Where blocks begin and end among locks that are taken before, inside and after them: the trace has every strand's own account of it.
+//! Where blocks begin and end among locks that are taken before, inside and after them: the trace
+//! has every strand's own account of it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,7 +27,8 @@ struct Account {
     transactions: u32,
     is_inside: bool,
     sections: u32,
-    /// By section, and by transaction, or 0 outside: whether the lock's content was written and not only read.
+    /// By section, and by transaction, or 0 outside: whether the lock's content was written and not
+    /// only read.
     touched: BTreeMap<(u32, u32), bool>,
 }
 

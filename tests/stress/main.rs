@@ -1,7 +1,9 @@
-//! Random programs, run with checking: what was recorded is what happened, and everybody judges it alike.
+//! Random programs, run with checking: what was recorded is what happened, and everybody judges it
+//! alike.
 //!
-//! Each program runs in a process of its own, which writes its merged events to a file. `AERODROME_STRESS_EVENTS` asks for more events than the
-//! usual million, `AERODROME_STRESS_SEED` for other programs.
+//! Each program runs in a process of its own, which writes its merged events to a file.
+//! `AERODROME_STRESS_EVENTS` asks for more events than the usual million, `AERODROME_STRESS_SEED`
+//! for other programs.
 
 // Locks are downgraded.
 #![cfg(since = "1.92")]

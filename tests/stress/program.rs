@@ -1,7 +1,7 @@
 //! A random program over everything that is mirrored.
 //!
-//! Written so that it always ends: locks are nested in the order of their numbers, and whoever waits without a time-out waits for a strand that it
-//! has just forked.
+//! Written so that it always ends: locks are nested in the order of their numbers, and whoever
+//! waits without a time-out waits for a strand that it has just forked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,8 @@ pub(crate) struct Shape {
     pub(crate) strands: u32,
     /// Of each strand.
     pub(crate) steps: u32,
-    /// Whether several operations make one transaction; if not, each is one, and everything is recorded.
+    /// Whether several operations make one transaction; if not, each is one, and everything is
+    /// recorded.
     pub(crate) wide: bool,
 }
 
@@ -277,7 +278,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Holds up to three locks together, outside of blocks, where each access is a transaction of its own, and touches them in any order.
+    /// Holds up to three locks together, outside of blocks, where each access is a transaction of
+    /// its own, and touches them in any order.
     fn crossed_mutexes(&mut self) {
         let world = self.world;
         let mut held = Vec::new();
@@ -568,7 +570,8 @@ impl<'a> Worker<'a> {
         self.changed(atomic.number, before, self.last());
     }
 
-    /// Strands that this one forks and joins, or that a scope does, with everything that makes them wait for each other.
+    /// Strands that this one forks and joins, or that a scope does, with everything that makes them
+    /// wait for each other.
     fn together(&mut self) {
         match self.random.below(4) {
             0 => {

@@ -1,5 +1,5 @@
-//! The merged order against what the strands say: every strand's events are its own steps in its own order, and every read sees the last write
-//! before it.
+//! The merged order against what the strands say: every strand's events are its own steps in its
+//! own order, and every read sees the last write before it.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use super::log::{Entry, Step};
 /// What is known after some events of the merged trace.
 pub(crate) struct Replay {
     logs: Vec<Vec<Entry>>,
-    /// By the trace's number of a strand: its number in the program, and how many of its steps were seen.
+    /// By the trace's number of a strand: its number in the program, and how many of its steps were
+    /// seen.
     strands: HashMap<u32, (usize, usize)>,
     /// By the trace's number of an object, while it lives: its number in the program.
     objects: HashMap<u32, u32>,

@@ -196,9 +196,9 @@ impl<T: Copy> Retries<T> {
         self.queues.iter().any(|queue| queue.id == id)
     }
 
-    /// How many of these events, which begin a block, pass straight through and leave no trace here:
-    /// all of the block, if nothing is held back, no other strand comes in between, and no rule
-    /// drops a look, because the block has no exchange, vain update, message, pause or wait.
+    /// How many of these events, which begin a block, pass straight through and leave no trace
+    /// here: all of the block, if nothing is held back, no other strand comes in between, and no
+    /// rule drops a look, because the block has no exchange, vain update, message, pause or wait.
     /// Otherwise none.
     #[inline]
     pub(super) fn plain_block(&self, events: &[Event]) -> usize {

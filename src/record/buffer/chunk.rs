@@ -205,7 +205,8 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// [`published`](Self::published) has returned as many, or more, to this, the one reader, who has not given the chunk back.
+    /// [`published`](Self::published) has returned as many, or more, to this, the one reader, who
+    /// has not given the chunk back.
     #[cfg(not(loom))]
     pub(crate) unsafe fn records(&self, records: u32) -> &[Record] {
         // SAFETY: published, so initialised, and not written any more; cells and `MaybeUninit` have

@@ -299,8 +299,8 @@ impl Operation<'_> {
         self.writer.push_record(record.with(kind as u32));
     }
 
-    /// Records what was done, a change with the value that it has left behind. Unlike those of other
-    /// atomics, no change is left out: each value counts.
+    /// Records what was done, a change with the value that it has left behind. Unlike those of
+    /// other atomics, no change is left out: each value counts.
     #[cold]
     #[inline(never)]
     fn record_value(self, effect: Effect, site: u32, value: i128) {

@@ -76,7 +76,12 @@ macro_rules! common {
             #[inline]
             #[track_caller]
             #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
-            pub fn compare_and_swap(&self, current: $Value, new: $Value, order: Ordering) -> $Value {
+            pub fn compare_and_swap(
+                &self,
+                current: $Value,
+                new: $Value,
+                order: Ordering,
+            ) -> $Value {
                 let failure = match order {
                     Ordering::AcqRel => Ordering::Acquire,
                     Ordering::Release => Ordering::Relaxed,
@@ -193,9 +198,9 @@ macro_rules! common {
 macro_rules! operations {
     ($(
         $method:ident($($val:ident: $Arg:ty)?) -> $Value:ty:
-        $what:ident $(in vain ($kind:ident) if |$old:ident| $is_vain:expr)?, $doc:literal;
+        $what:ident $(in vain ($kind:ident) if |$old:ident| $is_vain:expr)?;
     )*) => {$(
-        #[doc = concat!("As std's: ", $doc, ".")]
+        #[doc = concat!("As std's: ", operations!(@doc $($kind)?), ".")]
         #[inline]
         #[track_caller]
         pub fn $method(&self, $($val: $Arg,)? order: Ordering) -> $Value {
@@ -205,6 +210,8 @@ macro_rules! operations {
             })
         }
     )*};
+    (@doc) => { "a read and a write in one" };
+    (@doc $kind:ident) => { "an update, in vain if it leaves the value as it was" };
     (@ $value:ident $what:ident) => { Effect::Did(What::$what) };
     (@ $value:ident $what:ident $kind:ident |$old:ident| $is_vain:expr) => {{
         let $old = $value;
@@ -222,14 +229,14 @@ macro_rules! integer {
 
         impl $Atomic {
             operations! {
-                fetch_add(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-                fetch_sub(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-                fetch_and(val: $Value) -> $Value: UpdateAnd in vain (And) if |old| old & val == old, "an update, in vain if it leaves the value as it was";
-                fetch_nand(val: $Value) -> $Value: ReadWrite, "a read and a write in one, for it does not commute with itself";
-                fetch_or(val: $Value) -> $Value: UpdateOr in vain (Or) if |old| old | val == old, "an update, in vain if it leaves the value as it was";
-                fetch_xor(val: $Value) -> $Value: UpdateXor in vain (Xor) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-                fetch_max(val: $Value) -> $Value: UpdateMax in vain (Max) if |old| old >= val, "an update, in vain if it leaves the value as it was";
-                fetch_min(val: $Value) -> $Value: UpdateMin in vain (Min) if |old| old <= val, "an update, in vain if it leaves the value as it was";
+                fetch_add(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0;
+                fetch_sub(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0;
+                fetch_and(val: $Value) -> $Value: UpdateAnd in vain (And) if |old| old & val == old;
+                fetch_nand(val: $Value) -> $Value: ReadWrite;
+                fetch_or(val: $Value) -> $Value: UpdateOr in vain (Or) if |old| old | val == old;
+                fetch_xor(val: $Value) -> $Value: UpdateXor in vain (Xor) if |_old| val == 0;
+                fetch_max(val: $Value) -> $Value: UpdateMax in vain (Max) if |old| old >= val;
+                fetch_min(val: $Value) -> $Value: UpdateMin in vain (Min) if |old| old <= val;
             }
         }
 
@@ -264,11 +271,11 @@ common!([] AtomicBool, real::AtomicBool, bool);
 
 impl AtomicBool {
     operations! {
-        fetch_and(val: bool) -> bool: UpdateAnd in vain (And) if |old| old & val == old, "an update, in vain if it leaves the value as it was";
-        fetch_nand(val: bool) -> bool: ReadWrite, "a read and a write in one, for it does not commute with itself";
-        fetch_or(val: bool) -> bool: UpdateOr in vain (Or) if |old| old | val == old, "an update, in vain if it leaves the value as it was";
-        fetch_xor(val: bool) -> bool: UpdateXor in vain (Xor) if |_old| !val, "an update, in vain if it leaves the value as it was";
-        fetch_not() -> bool: ReadWrite, "a read and a write in one";
+        fetch_and(val: bool) -> bool: UpdateAnd in vain (And) if |old| old & val == old;
+        fetch_nand(val: bool) -> bool: ReadWrite;
+        fetch_or(val: bool) -> bool: UpdateOr in vain (Or) if |old| old | val == old;
+        fetch_xor(val: bool) -> bool: UpdateXor in vain (Xor) if |_old| !val;
+        fetch_not() -> bool: ReadWrite;
     }
 }
 
@@ -289,13 +296,13 @@ common!([<T>] AtomicPtr<T>, real::AtomicPtr<T>, *mut T);
 #[cfg(since = "1.91")]
 impl<T> AtomicPtr<T> {
     operations! {
-        fetch_ptr_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-        fetch_ptr_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-        fetch_byte_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-        fetch_byte_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
-        fetch_or(val: usize) -> *mut T: UpdateOr in vain (Or) if |old| old.addr() | val == old.addr(), "an update, in vain if it leaves the value as it was";
-        fetch_and(val: usize) -> *mut T: UpdateAnd in vain (And) if |old| old.addr() & val == old.addr(), "an update, in vain if it leaves the value as it was";
-        fetch_xor(val: usize) -> *mut T: UpdateXor in vain (Xor) if |_old| val == 0, "an update, in vain if it leaves the value as it was";
+        fetch_ptr_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0;
+        fetch_ptr_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0;
+        fetch_byte_add(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0;
+        fetch_byte_sub(val: usize) -> *mut T: UpdateAdd in vain (Add) if |_old| val == 0;
+        fetch_or(val: usize) -> *mut T: UpdateOr in vain (Or) if |old| !old.addr() & val == 0;
+        fetch_and(val: usize) -> *mut T: UpdateAnd in vain (And) if |old| old.addr() & !val == 0;
+        fetch_xor(val: usize) -> *mut T: UpdateXor in vain (Xor) if |_old| val == 0;
     }
 }
 

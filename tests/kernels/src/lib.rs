@@ -1,4 +1,5 @@
-//! Small programs after real atomicity bugs; `README.md` says what they are, `programs/*/NOTES.md` where they come from.
+//! Small programs after real atomicity bugs; `README.md` says what they are, `programs/*/NOTES.md`
+//! where they come from.
 
 #![allow(
     missing_docs,

@@ -1,4 +1,5 @@
-//! The report of each kernel's `bug.rs` names the lines that its `NOTES.md` names, and blames the block that is wrong.
+//! The report of each kernel's `bug.rs` names the lines that its `NOTES.md` names, and blames the
+//! block that is wrong.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,8 +15,8 @@ struct Expected {
     kernel: &'static str,
     /// The block that is entered and left in the middle.
     blamed: &'static str,
-    /// "What must fall between what" of the notes, in the order in which it happens: a letter for each transaction, `a` the blamed
-    /// one, and the line. The report names these, in this order.
+    /// "What must fall between what" of the notes, in the order in which it happens: a letter for
+    /// each transaction, `a` the blamed one, and the line. The report names these, in this order.
     accesses: &'static [(char, &'static str)],
 }
 
@@ -184,7 +185,8 @@ fn reports_of_parking_lot_kernels_name_the_lines_to_change() {
     assert_reports(with_parking_lot::ALL);
 }
 
-/// Runs a kernel as a program whose reports go to a file, and reads that file. Nothing where there was nothing to report.
+/// Runs a kernel as a program whose reports go to a file, and reads that file. Nothing where there
+/// was nothing to report.
 fn read_back(library: &str, kernel: &str, variant: &str) -> Vec<Report> {
     let name = format!("{library}-{kernel}-{variant}.json");
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
