@@ -63,7 +63,7 @@ fn render(report: &Report) -> String {
 }
 
 /// Reads the sources that reports show, and appends them to the report file.
-fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
+fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     if reports.is_empty() {
         return reports;
     }
@@ -90,7 +90,7 @@ fn publish(reports: Vec<Report>, config: &Config) -> Vec<Report> {
 /// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
 pub(super) fn tell(news: News, config: &Config) {
-    let reports = publish(news.reports, config);
+    let reports = prepare(news.reports, config);
     let mut reasons = Vec::new();
     match config.mode {
         Mode::Panic => reasons.extend(reports.iter().map(render)),
@@ -129,7 +129,7 @@ fn log(report: &Report) {
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
 pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
-    let reports = publish(news.reports, config);
+    let reports = prepare(news.reports, config);
     for report in &reports {
         match config.mode {
             Mode::Log => log(report),
@@ -316,7 +316,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
-    let incomplete = super::settle_family(family).err();
+    let incomplete = super::catch_up_with_family(family).err();
     drop(regroup);
     let News {
         mut reports,

@@ -251,7 +251,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// # Errors
 ///
 /// Why that could not be reached.
-fn settle() -> Result<(), String> {
+fn catch_up() -> Result<(), String> {
     let Some(pen) = record::pen() else {
         return unless_failed();
     };
@@ -283,7 +283,7 @@ fn settle() -> Result<(), String> {
             });
             match is_over {
                 None => return unless_failed(),
-                Some(Some(settled)) => return settled,
+                Some(Some(reached)) => return reached,
                 // Some strand has drawn a ticket and was interrupted before it could publish it.
                 Some(None) => std::thread::yield_now(),
             }
@@ -297,8 +297,8 @@ fn settle() -> Result<(), String> {
 /// # Errors
 ///
 /// Why that could not be reached.
-fn settle_family(family: u32) -> Result<(), String> {
-    let settled = settle();
+fn catch_up_with_family(family: u32) -> Result<(), String> {
+    let reached = catch_up();
     record::untracked(|| {
         let start = Instant::now();
         loop {
@@ -308,7 +308,7 @@ fn settle_family(family: u32) -> Result<(), String> {
             });
             match is_judged {
                 None => return unless_failed(),
-                Some(is_judged) if is_judged || settled.is_err() => return settled.clone(),
+                Some(is_judged) if is_judged || reached.is_err() => return reached.clone(),
                 Some(_) if start.elapsed() < PATIENCE => std::thread::yield_now(),
                 Some(_) => {
                     let reason = "a block of another test, which shares an object with this one, \
@@ -337,7 +337,7 @@ pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
     record::pen()?;
     let (_, family) = record::current()?;
     record::name_current_strand();
-    let _ = settle();
+    let _ = catch_up();
     let number =
         record::untracked(|| with(|collector| collector.session.declare(property, family)))?;
     OPEN.fetch_add(1, Ordering::Relaxed);
@@ -346,10 +346,10 @@ pub(crate) fn declare(property: crate::lattice::Property) -> Option<u64> {
 
 /// The property's test is over: what is to be told of it, if anything.
 pub(crate) fn decide(number: u64) -> Option<String> {
-    let settled = settle();
+    let reached = catch_up();
     OPEN.fetch_sub(1, Ordering::Relaxed);
     let decided = record::untracked(|| with(|collector| collector.session.decide(number)))?;
-    decided.or(settled.err().map(incomplete))
+    decided.or(reached.err().map(incomplete))
 }
 
 /// What is said where a verdict was asked for and could not be reached.
@@ -424,7 +424,7 @@ pub(crate) fn joined() {
     if record::is_first_of_family() && !std::thread::panicking() {
         record::name_current_strand();
         // That it is incomplete was said.
-        let _ = settle();
+        let _ = catch_up();
         if let Some((_, family)) = record::current() {
             deliver(family);
         }
@@ -460,7 +460,7 @@ fn first_strand_ends() {
     let Some(test) = record::current_name().and_then(families::test_of) else {
         return;
     };
-    let _ = settle_family(family);
+    let _ = catch_up_with_family(family);
     let _untracked = record::Untracked::new();
     let last = with(|collector| {
         let news = collector.session.take_all(family);

@@ -9,7 +9,7 @@ use ::crossbeam_channel::{
     TrySendError,
 };
 
-use crate::record::channel::{Channel, Envelope, Parcel, Place, wait};
+use crate::record::channel::{Channel, Envelope, Parcel, Transfer, wait};
 use crate::record::{self, Pen, untracked};
 
 /// [`crossbeam_channel::Sender`](real::Sender), tracked.
@@ -136,8 +136,8 @@ fn late<T>(parcel: &mut Parcel<T>, error: SendTimeoutError<Envelope<T>>) -> Send
 }
 
 impl<T> Sender<T> {
-    pub(super) fn place(&self) -> Place {
-        Place::of(self.inner.capacity())
+    pub(super) fn transfer(&self) -> Transfer {
+        Transfer::of(self.inner.capacity())
     }
 
     /// Whether a place in the channel is taken before the message is there. Getting one can wait
@@ -175,7 +175,7 @@ impl<T> Sender<T> {
         match pen {
             Some(pen) => self
                 .channel
-                .send(pen, site, self.place(), &mut parcel, send),
+                .send(pen, site, self.transfer(), &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|()| SendError(parcel.refused()))
@@ -202,7 +202,7 @@ impl<T> Sender<T> {
         match pen {
             Some(pen) => self
                 .channel
-                .send(pen, site, self.place(), &mut parcel, send),
+                .send(pen, site, self.transfer(), &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|error| match error {
@@ -239,7 +239,7 @@ impl<T> Sender<T> {
         match pen {
             Some(pen) => {
                 self.channel
-                    .send_or_wait(pen, site, self.place(), &mut parcel, try_send, wait)
+                    .send_or_wait(pen, site, self.transfer(), &mut parcel, try_send, wait)
             }
             None => wait(&mut parcel),
         }
@@ -295,12 +295,12 @@ impl<T> Sender<T> {
     /// Looks at the channel's state; at a rendezvous it is always the same.
     #[track_caller]
     fn look<R>(&self, read: impl Fn(&real::Sender<Envelope<T>>) -> R) -> R {
-        match self.place() {
-            Place::Buffer => {
+        match self.transfer() {
+            Transfer::Buffer => {
                 let (pen, site) = (record::pen(), Location::caller());
                 self.channel.look(pen, site, || read(&self.inner))
             }
-            Place::Rendezvous => read(&self.inner),
+            Transfer::Rendezvous => read(&self.inner),
         }
     }
 
@@ -425,7 +425,9 @@ impl<T> Receiver<T> {
     #[track_caller]
     fn look<R>(&self, read: impl Fn() -> R) -> R {
         match &self.flavor {
-            Flavor::Strands(channel, inner) if Place::of(inner.capacity()) == Place::Buffer => {
+            Flavor::Strands(channel, inner)
+                if Transfer::of(inner.capacity()) == Transfer::Buffer =>
+            {
                 channel.look(record::pen(), Location::caller(), read)
             }
             _ => read(),

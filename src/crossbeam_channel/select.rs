@@ -8,7 +8,7 @@ use ::crossbeam_channel::{
 };
 
 use super::channel::{Flavor, Receiver, Sender};
-use crate::record::channel::{Channel, Place};
+use crate::record::channel::{Channel, Transfer};
 use crate::record::clock::Moment;
 use crate::record::{self, Pen, pen, untracked};
 
@@ -80,9 +80,9 @@ impl<'a> Select<'a> {
 
     fn add_send<T>(&mut self, s: &'a Sender<T>, site: Option<&'static Location<'static>>) -> usize {
         let index = self.inner.send(&s.inner);
-        let awaits = match s.place() {
-            Place::Buffer => Awaits::Room,
-            Place::Rendezvous => Awaits::Receiver,
+        let awaits = match s.transfer() {
+            Transfer::Buffer => Awaits::Room,
+            Transfer::Rendezvous => Awaits::Receiver,
         };
         self.arms.push(Arm {
             index,

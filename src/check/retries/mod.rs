@@ -478,7 +478,7 @@ impl<T: Copy> Retries<T> {
 
 impl Strand {
     /// All that the strand has looked at counts.
-    fn settle(&mut self) {
+    fn count_looks(&mut self) {
         self.runs = self.runs.wrapping_add(1);
         for look in &mut self.run.looks {
             look.is_undecided = false;

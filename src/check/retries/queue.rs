@@ -167,7 +167,7 @@ impl<T: Copy> Retries<T> {
                 if forced == Forced::First {
                     forced = Forced::None;
                 }
-                self.strands[id].settle();
+                self.strands[id].count_looks();
             }
             let Some(item) = self.queues[index].items.pop_front() else {
                 return;

@@ -87,12 +87,10 @@ impl Pen {
         site: &'static Location<'static>,
         operate: impl FnOnce() -> (R, What),
     ) -> R {
-        let operation = self.enter(object);
-        let (result, what) = operate();
-        if let Some(operation) = operation {
-            operation.record(Effect::Did(what), site);
-        }
-        result
+        self.attempt(object, site, || {
+            let (result, what) = operate();
+            (result, Effect::Did(what))
+        })
     }
 
     /// Like [`atomic`](Self::atomic), for an operation that may fail.

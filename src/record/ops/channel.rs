@@ -108,8 +108,8 @@ impl<T> Parcel<T> {
     }
 
     /// Gives the message its number; at a rendezvous the receiver is asked for an answer.
-    fn stamp(&mut self, number: u32, place: Place) -> Option<Arc<Receipt>> {
-        let receipt = (place == Place::Rendezvous)
+    fn stamp(&mut self, number: u32, transfer: Transfer) -> Option<Arc<Receipt>> {
+        let receipt = (transfer == Transfer::Rendezvous)
             .then(|| untracked(|| Arc::new(Receipt(AtomicU32::new(Receipt::PENDING)))));
         if let Some(Envelope { stamp, .. }) = &mut self.0 {
             (stamp.number, stamp.receipt) = (number, receipt.clone());
@@ -156,14 +156,14 @@ impl Drop for Stamp {
 
 /// Whether what goes into a channel is handed over, from hand to hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Transfer {
     /// There is a buffer: a send orders one way.
     Buffer,
     /// Sender and receiver meet: each one's past comes before the other's future.
     Rendezvous,
 }
 
-impl Place {
+impl Transfer {
     pub(crate) fn of(capacity: Option<usize>) -> Self {
         if capacity == Some(0) {
             Self::Rendezvous
@@ -218,12 +218,12 @@ impl Channel {
         &self,
         pen: Pen,
         site: &'static Location<'static>,
-        place: Place,
+        transfer: Transfer,
         parcel: &mut Parcel<T>,
         send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = pen.message();
-        let receipt = parcel.stamp(number, place);
+        let receipt = parcel.stamp(number, transfer);
         let refused = match pen.in_block() {
             true => Effect::Did(What::Read),
             false => Effect::Nothing,
@@ -247,13 +247,13 @@ impl Channel {
         &self,
         pen: Pen,
         site: &'static Location<'static>,
-        place: Place,
+        transfer: Transfer,
         parcel: &mut Parcel<T>,
         try_send: impl FnOnce(&mut Parcel<T>) -> Result<(), TrySendError<()>>,
         wait: impl FnOnce(&mut Parcel<T>) -> Result<(), SendTimeoutError<()>>,
     ) -> Result<(), SendTimeoutError<()>> {
         let number = pen.message();
-        let receipt = parcel.stamp(number, place);
+        let receipt = parcel.stamp(number, transfer);
         let sent = self.put(pen, site, parcel, Effect::Nothing, try_send);
         if let Err(TrySendError::Full(())) = sent {
             pen.atomic(self, site, || ((), What::UpdateChannel));
@@ -282,7 +282,7 @@ impl Channel {
 
     /// The present moment, at which nobody is sending.
     pub(crate) fn moment(&self) -> Moment {
-        self.order.settled()
+        self.order.when_free()
     }
 
     /// Records that a try was in vain at an earlier moment, unless the channel has changed since:

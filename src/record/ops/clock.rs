@@ -106,7 +106,7 @@ impl Clock {
 
     /// The same, after whoever is changing the value; or, where he seems to have been stopped, in
     /// spite of him.
-    pub(crate) fn settled(&self) -> Moment {
+    pub(crate) fn when_free(&self) -> Moment {
         let mut backoff = Backoff::default();
         loop {
             let now = self.0.load(Ordering::Acquire);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel as crossbeam;
 
-use crate::record::channel::{Channel, Envelope, Parcel, Place, wait};
+use crate::record::channel::{Channel, Envelope, Parcel, Transfer, wait};
 use crate::record::{self, Pen};
 
 /// [`std::sync::mpsc::Sender`], tracked.
@@ -19,7 +19,7 @@ pub struct Sender<T> {
 pub struct SyncSender<T> {
     pub(crate) channel: Channel,
     inner: mpsc::SyncSender<Envelope<T>>,
-    place: Place,
+    transfer: Transfer,
 }
 
 /// [`std::sync::mpsc::Receiver`], tracked.
@@ -74,7 +74,7 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
         SyncSender {
             channel: channel.clone(),
             inner: sender,
-            place: Place::of(Some(bound)),
+            transfer: Transfer::of(Some(bound)),
         },
         Receiver {
             channel,
@@ -99,7 +99,7 @@ impl<T> Sender<T> {
         match pen {
             Some(pen) => self
                 .channel
-                .send(pen, site, Place::Buffer, &mut parcel, send),
+                .send(pen, site, Transfer::Buffer, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|()| SendError(parcel.refused()))
@@ -143,7 +143,7 @@ impl<T> SyncSender<T> {
         match pen {
             Some(pen) => {
                 self.channel
-                    .send_or_wait(pen, site, self.place, &mut parcel, try_send, wait)
+                    .send_or_wait(pen, site, self.transfer, &mut parcel, try_send, wait)
             }
             None => wait(&mut parcel),
         }
@@ -157,7 +157,9 @@ impl<T> SyncSender<T> {
         let mut parcel = Parcel::new(t);
         let send = |parcel: &mut Parcel<T>| self.try_put(parcel);
         match pen {
-            Some(pen) => self.channel.send(pen, site, self.place, &mut parcel, send),
+            Some(pen) => self
+                .channel
+                .send(pen, site, self.transfer, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|error| match error {
@@ -187,7 +189,7 @@ impl<T> Clone for SyncSender<T> {
         SyncSender {
             channel: self.channel.clone(),
             inner: self.inner.clone(),
-            place: self.place,
+            transfer: self.transfer,
         }
     }
 }
