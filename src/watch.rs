@@ -57,7 +57,8 @@
 //!   ones.
 
 use std::fmt;
-use std::sync::atomic::{self, Ordering};
+
+use crate::sync::atomic::{self, Ordering};
 
 #[cfg(feature = "check")]
 mod checked;
@@ -67,9 +68,9 @@ mod plain;
 mod property;
 
 #[cfg(feature = "check")]
-use checked::Track;
+use checked::Name;
 #[cfg(not(feature = "check"))]
-use plain::Track;
+use plain::Name;
 
 #[cfg(not(feature = "check"))]
 pub use plain::{PropertyGuard, property};
@@ -106,27 +107,11 @@ macro_rules! property {
     };
 }
 
-/// What an operation did.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Did {
-    Write,
-    Swap,
-    CompareExchange,
-    CompareExchangeFailed,
-    Add,
-    And,
-    Or,
-    Xor,
-    Max,
-    Min,
-}
-
 mod sealed {
     /// A type that can be watched, and the atomic that holds it.
-    pub trait Value: Copy + Eq + std::fmt::Debug + 'static {
+    pub trait Value {
         type Atomic: std::fmt::Debug;
 
-        fn load(atomic: &Self::Atomic) -> Self;
         fn into_inner(atomic: Self::Atomic) -> Self;
     }
 }
@@ -136,20 +121,15 @@ pub trait Value: sealed::Value {}
 
 /// An atomic variable with a name, for properties to speak of; see [the module's page](self).
 pub struct Watched<T: Value> {
-    track: Track,
+    name: Name,
     value: T::Atomic,
 }
 
-/// What every watched type has.
+/// What every watched type has: methods of its atomic, by its name.
 macro_rules! watched {
     ($($T:ident $Atomic:ident;)*) => {$(
         impl sealed::Value for $T {
             type Atomic = atomic::$Atomic;
-
-            #[inline]
-            fn load(atomic: &Self::Atomic) -> Self {
-                atomic.load(Ordering::SeqCst)
-            }
 
             fn into_inner(atomic: Self::Atomic) -> Self {
                 atomic.into_inner()
@@ -165,14 +145,22 @@ macro_rules! watched {
             #[must_use]
             #[track_caller]
             pub const fn new(name: &'static str, value: $T) -> Self {
-                Self { track: Track::new(name, std::any::type_name::<Self>), value: atomic::$Atomic::new(value) }
+                Self { name: Name::new(name), value: atomic::$Atomic::new(value) }
+            }
+
+            /// The atomic, which has its name.
+            #[inline]
+            #[track_caller]
+            fn named(&self) -> &atomic::$Atomic {
+                self.name.give(&self.value);
+                &self.value
             }
 
             /// The value.
             #[inline]
             #[track_caller]
             pub fn get(&self) -> $T {
-                self.track.read(&self.value, |atomic| atomic.load(Ordering::SeqCst))
+                self.named().load(Ordering::SeqCst)
             }
 
             /// Stores a value.
@@ -184,14 +172,17 @@ macro_rules! watched {
             #[inline]
             #[track_caller]
             pub fn set(&self, value: $T) {
-                self.change(Did::Write, |atomic| atomic.store(value, Ordering::SeqCst));
+                self.named().store(value, Ordering::SeqCst);
+                self.name.admit(&self.value);
             }
 
             /// Stores a value and returns the one before.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $T) -> $T {
-                self.change(Did::Swap, |atomic| atomic.swap(value, Ordering::SeqCst))
+                let before = self.named().swap(value, Ordering::SeqCst);
+                self.name.admit(&self.value);
+                before
             }
 
             /// Stores `new` where the value is `current`. Returns the value before, as an error
@@ -199,12 +190,10 @@ macro_rules! watched {
             #[inline]
             #[track_caller]
             pub fn compare_exchange(&self, current: $T, new: $T) -> Result<$T, $T> {
-                self.track.write(&self.value, |atomic| {
-                    match atomic.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst) {
-                        Ok(before) => (Ok(before), Did::CompareExchange),
-                        Err(before) => (Err(before), Did::CompareExchangeFailed),
-                    }
-                })
+                let order = Ordering::SeqCst;
+                let before = self.named().compare_exchange(current, new, order, order);
+                self.name.admit(&self.value);
+                before
             }
 
             /// Stores what `f` makes of the value, or nothing where `f` returns nothing. Returns
@@ -212,40 +201,31 @@ macro_rules! watched {
             /// times.
             #[inline]
             #[track_caller]
-            pub fn fetch_update(&self, mut f: impl FnMut($T) -> Option<$T>) -> Result<$T, $T> {
-                let mut current = self.get();
-                loop {
-                    let Some(new) = f(current) else { return Err(current) };
-                    match self.compare_exchange(current, new) {
-                        Ok(before) => return Ok(before),
-                        Err(other) => current = other,
-                    }
-                }
-            }
-
-            #[inline]
-            #[track_caller]
-            fn change<R>(&self, did: Did, operation: impl FnOnce(&atomic::$Atomic) -> R) -> R {
-                self.track.write(&self.value, |atomic| (operation(atomic), did))
+            pub fn fetch_update(&self, f: impl FnMut($T) -> Option<$T>) -> Result<$T, $T> {
+                let before = self.named().fetch_update(Ordering::SeqCst, Ordering::SeqCst, f);
+                self.name.admit(&self.value);
+                before
             }
         }
     )*};
 }
 
-/// What only some types have: methods of the atomic of the same name.
+/// What only some types have.
 macro_rules! operations {
-    ($($T:ident)* : $($name:ident $did:ident $doc:literal;)*) => {
-        operations!(@ [$($T)*] [$($name $did $doc;)*]);
+    ($($T:ident)* : $($method:ident $doc:literal;)*) => {
+        operations!(@ [$($T)*] [$($method $doc;)*]);
     };
     (@ [$($T:ident)*] $operations:tt) => {$( operations!(@@ $T $operations); )*};
-    (@@ $T:ident [$($name:ident $did:ident $doc:literal;)*]) => {
+    (@@ $T:ident [$($method:ident $doc:literal;)*]) => {
         impl Watched<$T> {$(
             #[doc = $doc]
             #[doc = " Returns the value before."]
             #[inline]
             #[track_caller]
-            pub fn $name(&self, value: $T) -> $T {
-                self.change(Did::$did, |atomic| atomic.$name(value, Ordering::SeqCst))
+            pub fn $method(&self, value: $T) -> $T {
+                let before = self.named().$method(value, Ordering::SeqCst);
+                self.name.admit(&self.value);
+                before
             }
         )*}
     };
@@ -267,17 +247,17 @@ watched! {
 
 operations! {
     i8 i16 i32 i64 isize u8 u16 u32 u64 usize:
-    fetch_add Add "Adds, wrapping around on overflow.";
-    fetch_sub Add "Subtracts, wrapping around on overflow.";
-    fetch_max Max "Stores the larger one of the two.";
-    fetch_min Min "Stores the smaller one of the two.";
+    fetch_add "Adds, wrapping around on overflow.";
+    fetch_sub "Subtracts, wrapping around on overflow.";
+    fetch_max "Stores the larger one of the two.";
+    fetch_min "Stores the smaller one of the two.";
 }
 
 operations! {
     bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize:
-    fetch_and And "Bitwise \"and\".";
-    fetch_or Or "Bitwise \"or\".";
-    fetch_xor Xor "Bitwise exclusive \"or\".";
+    fetch_and "Bitwise \"and\".";
+    fetch_or "Bitwise \"or\".";
+    fetch_xor "Bitwise exclusive \"or\".";
 }
 
 impl<T: Value> Watched<T> {
@@ -290,9 +270,7 @@ impl<T: Value> Watched<T> {
 impl<T: Value> fmt::Debug for Watched<T> {
     /// The value; looking at it so is not recorded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Watched")
-            .field(&T::load(&self.value))
-            .finish()
+        f.debug_tuple("Watched").field(&self.value).finish()
     }
 }
 

@@ -1,125 +1,62 @@
-//! Every write is recorded with its value.
-//!
-//! The first tracked operation records the variable's birth: its name, and its value so far, which
-//! the lattice takes for the initial one. No other record of the variable comes before it, because
-//! whoever comes second waits.
+//! A watched variable is a tracked atomic that gets its name when it is first used.
 
-use std::panic::Location;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::Did;
-use crate::record::clock::Clock;
+use crate::name::Tracked;
+use crate::record::pen;
 use crate::record::value::{Recorded, refuse};
-use crate::record::{self, Effect, Object, Pen, What, names};
-use crate::trace::Update;
 
-impl Did {
-    /// What it counts as; a read-modify-write may have left the value as it was.
-    fn effect(self, changed: bool) -> Effect {
-        let (what, kind) = match self {
-            Did::Write => return Effect::Did(What::Write),
-            Did::CompareExchange => return Effect::Did(What::CompareExchange),
-            Did::CompareExchangeFailed => return Effect::Did(What::CompareExchangeFailed),
-            Did::Swap => (What::ReadWrite, Update::Swap),
-            Did::Add => (What::UpdateAdd, Update::Add),
-            Did::And => (What::UpdateAnd, Update::And),
-            Did::Or => (What::UpdateOr, Update::Or),
-            Did::Xor => (What::UpdateXor, Update::Xor),
-            Did::Max => (What::UpdateMax, Update::Max),
-            Did::Min => (What::UpdateMin, Update::Min),
-        };
-        if changed {
-            Effect::Did(what)
-        } else {
-            Effect::Vain(kind)
-        }
-    }
-}
-
-const UNBORN: u8 = 0;
-const BEING_BORN: u8 = 1;
-const BORN: u8 = 2;
-
-/// The variable's record.
-pub(super) struct Track {
-    object: Object<Clock>,
+/// The name of an atomic, which is given to it before its first tracked operation: the value that
+/// it has then is the initial one. No record of the variable comes before, because whoever comes
+/// second waits.
+pub(super) struct Name {
     name: &'static str,
     state: AtomicU8,
 }
 
-impl Track {
-    #[track_caller]
-    pub(super) const fn new(name: &'static str, type_name: fn() -> &'static str) -> Track {
-        Track {
-            object: Object::atomic(type_name),
+const UNKNOWN: u8 = 0;
+const BEING_GIVEN: u8 = 1;
+const GIVEN: u8 = 2;
+
+impl Name {
+    pub(super) const fn new(name: &'static str) -> Name {
+        Name {
             name,
-            state: AtomicU8::new(UNBORN),
+            state: AtomicU8::new(UNKNOWN),
         }
     }
 
+    /// Makes sure that the atomic has the name.
     #[inline]
     #[track_caller]
-    pub(super) fn read<A: Recorded, R>(&self, atomic: &A, load: impl Fn(&A) -> R) -> R {
-        match self.pen(atomic) {
-            Some(pen) => pen.load(&self.object, Location::caller(), || load(atomic)),
-            None => load(atomic),
+    pub(super) fn give(&self, atomic: &(impl Tracked + Recorded)) {
+        if self.state.load(Ordering::Acquire) != GIVEN {
+            self.give_first(atomic);
         }
-    }
-
-    /// Runs an operation and records what it did, and the value it left behind.
-    #[inline]
-    #[track_caller]
-    pub(super) fn write<A: Recorded, R>(
-        &self,
-        atomic: &A,
-        operate: impl FnOnce(&A) -> (R, Did),
-    ) -> R {
-        let Some(pen) = self.pen(atomic) else {
-            return operate(atomic).0;
-        };
-        let mut value = 0;
-        let result = pen.watched(&self.object, Location::caller(), || {
-            let before = atomic.recorded();
-            let (result, did) = operate(atomic);
-            value = atomic.recorded();
-            (result, did.effect(value != before), value)
-        });
-        self.admit(value);
-        result
-    }
-
-    /// The strand's pen, for a variable that has been born.
-    #[inline]
-    #[track_caller]
-    fn pen(&self, atomic: &impl Recorded) -> Option<Pen> {
-        let pen = record::pen()?;
-        if self.state.load(Ordering::Acquire) == BORN {
-            return Some(pen);
-        }
-        self.birth(pen, atomic);
-        // The birth has used the room that the pen came with.
-        record::pen()
     }
 
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn birth(&self, pen: Pen, atomic: &impl Recorded) {
-        let mine =
-            self.state
-                .compare_exchange(UNBORN, BEING_BORN, Ordering::Acquire, Ordering::Acquire);
-        if mine.is_err() {
+    fn give_first(&self, atomic: &(impl Tracked + Recorded)) {
+        // Where nothing is recorded, the next one gives it.
+        let Some(pen) = pen() else { return };
+        let (success, failure) = (Ordering::Acquire, Ordering::Acquire);
+        let won = self
+            .state
+            .compare_exchange(UNKNOWN, BEING_GIVEN, success, failure);
+        if won.is_err() {
             // What is held back must not wait with us.
             pen.flush();
-            while self.state.load(Ordering::Acquire) != BORN {
+            while self.state.load(Ordering::Acquire) != GIVEN {
                 std::thread::yield_now();
             }
             return;
         }
-        pen.name(&self.object, record::untracked(|| names::number(self.name)));
-        let value = pen.born(&self.object, || atomic.recorded());
-        self.state.store(BORN, Ordering::Release);
-        self.admit(value);
+        let given = Given(&self.state);
+        crate::name(atomic, self.name);
+        drop(given);
+        self.admit(atomic);
     }
 
     /// # Panics
@@ -127,9 +64,19 @@ impl Track {
     /// Where the value cannot be recorded.
     #[inline]
     #[track_caller]
-    fn admit(&self, value: i128) {
-        if i64::try_from(value).is_err() {
+    pub(super) fn admit(&self, atomic: &impl Recorded) {
+        let value = atomic.recorded();
+        if i64::try_from(value).is_err() && pen().is_some() {
             refuse(self.name, value);
         }
+    }
+}
+
+/// Says that the name is given, also where giving it has panicked.
+struct Given<'a>(&'a AtomicU8);
+
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        self.0.store(GIVEN, Ordering::Release);
     }
 }

@@ -1,24 +1,18 @@
 //! Nothing is recorded.
 
-use super::Did;
-
 /// Keeps nothing.
-pub(super) struct Track;
+pub(super) struct Name;
 
-impl Track {
-    pub(super) const fn new(_: &'static str, _: fn() -> &'static str) -> Track {
-        Track
+impl Name {
+    pub(super) const fn new(_: &'static str) -> Name {
+        Name
     }
 
     #[inline(always)]
-    pub(super) fn read<A, R>(&self, atomic: &A, load: impl Fn(&A) -> R) -> R {
-        load(atomic)
-    }
+    pub(super) fn give<A>(&self, _: &A) {}
 
     #[inline(always)]
-    pub(super) fn write<A, R>(&self, atomic: &A, operate: impl FnOnce(&A) -> (R, Did)) -> R {
-        operate(atomic).0
-    }
+    pub(super) fn admit<A>(&self, _: &A) {}
 }
 
 /// A property under check: nothing in this build.

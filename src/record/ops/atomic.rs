@@ -224,22 +224,6 @@ impl Pen {
         same
     }
 
-    /// Runs an operation on a watched variable and records it, a change with the value that it left
-    /// behind.
-    pub(crate) fn watched<R>(
-        self,
-        object: &Object<Clock>,
-        site: &'static Location<'static>,
-        operate: impl FnOnce() -> (R, Effect, i128),
-    ) -> R {
-        let operation = self.enter(object);
-        let (result, effect, value) = operate();
-        if let Some(operation) = operation {
-            operation.record_value(effect, code::site(site), value);
-        }
-        result
-    }
-
     /// Properties know the object from here on, and the value that it has, which is returned.
     pub(crate) fn born(self, object: &Object<Clock>, value: impl FnOnce() -> i128) -> i128 {
         let operation = self.enter(object);

@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::atomic::{self as real, Ordering};
 
 use super::core::Core;
+use crate::record::value::Recorded;
 use crate::record::{Effect, What};
 use crate::trace::Update;
 
@@ -179,6 +180,13 @@ macro_rules! common {
         impl $($generics)* fmt::Debug for $Atomic {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.inner.fmt(f)
+            }
+        }
+
+        impl $($generics)* Recorded for $Atomic {
+            #[inline]
+            fn recorded(&self) -> i128 {
+                self.0.inner.recorded()
             }
         }
 
