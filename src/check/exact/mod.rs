@@ -94,12 +94,14 @@
 //! After a violation the closing edge is not taken, so all of this stays true, for the graph
 //! without the edges that were reported.
 
+mod lists;
 mod mark;
 mod paged;
 mod reach;
 #[cfg(test)]
 mod tests;
 
+use lists::Lists;
 use mark::{Mark, Tag};
 use paged::Paged;
 use reach::{Reachability, Step};
@@ -467,7 +469,7 @@ impl Exact {
         let variables = self.variables.all().flat_map(|it| [it.current, it.before]);
         let locks = self.locks.all().flat_map(|it| [it.exclusive, it.shared]);
         let others = self.signals.all().chain(self.messages.all());
-        let listed = self.lists.lists.iter().flatten();
+        let listed = self.lists.members();
         let beside = self.vain.values().flatten().chain(self.bases.values());
         let (mut looked_at, mut named) = (0, Vec::new());
         for mark in variables
@@ -614,140 +616,6 @@ impl Engine for Exact {
     #[inline]
     fn foresee(&self, event: &Event) {
         self.variables.prefetch(event.target);
-    }
-}
-
-/// The members of groups that have several, each list ordered by slot.
-#[derive(Debug, Default)]
-struct Lists {
-    lists: Vec<Vec<Mark>>,
-    free: Vec<u32>,
-}
-
-/// Where the member of `slot` is, or belongs.
-#[inline]
-fn find(list: &[Mark], slot: u32) -> Result<usize, usize> {
-    // Slots are dense, so the member of a slot is seldom far from where it is in a list of all.
-    if list
-        .get(slot as usize)
-        .is_some_and(|mark| mark.slot() == slot)
-    {
-        return Ok(slot as usize);
-    }
-    list.binary_search_by_key(&slot, |mark| mark.slot())
-}
-
-/// A list of so many is searched for dead members whenever one joins.
-const SHORT: usize = 4;
-/// A list that was larger than this gives its memory back.
-const KEPT_CAPACITY: usize = 64;
-
-impl Lists {
-    /// The group of two accesses.
-    fn pair(&mut self, tag: Tag, a: Mark, b: Mark) -> Mark {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.lists.push(Vec::new());
-            self.lists.len() as u32 - 1
-        });
-        let list = &mut self.lists[number as usize];
-        list.extend(if a.slot() < b.slot() { [a, b] } else { [b, a] });
-        Mark::list(tag, number)
-    }
-
-    /// The group without its list.
-    fn discard(&mut self, group: Mark) {
-        if group.is_list() {
-            let list = &mut self.lists[group.list_number() as usize];
-            if list.capacity() > KEPT_CAPACITY {
-                *list = Vec::new();
-            }
-            list.clear();
-            self.free.push(group.list_number());
-        }
-    }
-
-    /// The node is already a member.
-    fn has(&self, group: Mark, node: mark::Node, slot: u32) -> bool {
-        if !group.is_list() {
-            return group.is_of(node);
-        }
-        let list = &self.lists[group.list_number() as usize];
-        find(list, slot).is_ok_and(|at| list[at].is_of(node))
-    }
-
-    /// Drops the dead of a short list, after which there may be no list.
-    fn trim(&mut self, group: &mut Mark, graph: &Reachability) {
-        if group.is_list() {
-            let list = &mut self.lists[group.list_number() as usize];
-            if list.len() <= SHORT {
-                list.retain(|&mark| !graph.is_dead(mark));
-                self.shrink(group);
-            }
-        }
-    }
-
-    /// A list of none or one is no list.
-    fn shrink(&mut self, group: &mut Mark) {
-        let list = &self.lists[group.list_number() as usize];
-        if list.len() < 2 {
-            let left = list.first().copied().unwrap_or(Mark::EMPTY);
-            self.discard(*group);
-            *group = left;
-        }
-    }
-
-    /// The group with `mark` in it, in place of an older access of its strand.
-    fn join(&mut self, group: Mark, tag: Tag, mark: Mark, graph: &Reachability) -> Mark {
-        if !group.is_list() {
-            return if group.is_empty() || group.slot() == mark.slot() || graph.is_dead(group) {
-                mark
-            } else {
-                self.pair(tag, group, mark)
-            };
-        }
-        let list = &mut self.lists[group.list_number() as usize];
-        match find(list, mark.slot()) {
-            Ok(at) => list[at] = mark,
-            Err(at) if list.len() < list.capacity() => list.insert(at, mark),
-            Err(_) => {
-                // Full: the dead make room. Where few are dead the capacity doubles, so that the
-                // sweeps stay rare.
-                list.retain(|&mark| !graph.is_dead(mark));
-                if list.is_empty() {
-                    self.discard(group);
-                    return mark;
-                }
-                if list.len() > list.capacity() / 2 {
-                    list.reserve(list.capacity());
-                }
-                let at = list.partition_point(|other| other.slot() < mark.slot());
-                list.insert(at, mark);
-            }
-        }
-        group
-    }
-
-    /// Edges from every member to what the strand in `slot` does now. Members that are dead are
-    /// dropped.
-    fn edges(&mut self, group: &mut Mark, slot: u32, step: &mut Step, graph: &mut Reachability) {
-        if !group.is_list() {
-            if !group.is_empty() {
-                graph.edge(*group, slot, step);
-            }
-            return;
-        }
-        let list = &mut self.lists[group.list_number() as usize];
-        list.retain(|&mark| {
-            graph.edge(mark, slot, step);
-            !graph.is_dead(mark)
-        });
-        self.shrink(group);
-    }
-
-    /// How much memory is kept, in members.
-    #[cfg(test)]
-    fn size(&self) -> usize {
-        self.lists.iter().map(|list| 1 + list.capacity()).sum()
     }
 }
 

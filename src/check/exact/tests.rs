@@ -132,7 +132,7 @@ fn a_strand_whose_indices_run_out_goes_on_in_another_slot() {
         event(1, Op::Read, 0),
     ];
     assert_eq!(feed(&mut engine, &mut position, &opening), None);
-    engine.graph.wear_out(StrandId(1));
+    engine.graph.use_up_indices(StrandId(1));
     // Each of these moves strand 1 a little further.
     for _ in 0..5 {
         let round = [

@@ -1,9 +1,10 @@
 //! Strands, their nodes, and which open transaction reaches which of them.
 
+mod cycle;
+
 use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
-use crate::check::cycle::{self, Hop};
-use crate::check::{Access, Edge, Transaction, Violation};
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use crate::check::{Access, Transaction, Violation};
+use crate::trace::{BlockId, Event, Op, SiteId, StrandId};
 
 /// So many ended transactions are remembered by name before the first sweep, at least.
 const REMEMBERED: usize = 16_384;
@@ -553,101 +554,6 @@ impl Reachability {
         }
     }
 
-    fn transaction(&self, mark: &Mark, descriptor: Descriptor) -> Transaction {
-        let strand = self.owners[mark.slot() as usize].strand;
-        let known = descriptor.begin != 0;
-        let block = (known && !mark.is_unary()).then_some(descriptor.block);
-        Transaction {
-            strand,
-            block,
-            begin: known.then_some(descriptor.begin),
-            site: descriptor.site,
-        }
-    }
-
-    fn access(&self, mark: &Mark, object: u32, now: u64) -> Access {
-        let op = mark.own_tag().op();
-        Access {
-            position: mark.position(now),
-            strand: self.owners[mark.slot() as usize].strand,
-            op,
-            object: op.is_on_object().then_some(ObjectId(object)),
-            site: mark.site(),
-        }
-    }
-
-    /// The cycle that the edge from `closing` to the strand in `slot` closes.
-    #[cold]
-    fn cycle(&self, closing: Mark, slot: u32, step: &Step) -> Box<Violation> {
-        let now = step.position;
-        let to = Mark::new(
-            self.slots[slot as usize].node,
-            step.tag,
-            step.event.site,
-            now,
-        );
-        let mut path = vec![Reach {
-            reacher: slot,
-            object: step.event.target,
-            from: closing,
-            to,
-            left: self.describe(&closing, now),
-            entered: self.owners[slot as usize].current,
-        }];
-        let mut at = closing.slot();
-        while at != slot {
-            let reached_by = &self.slots[at as usize].reached_by;
-            let Ok(found) = find(reached_by, slot) else {
-                unreachable!("a reacher reaches the origin of its edges");
-            };
-            path.push(reached_by[found]);
-            at = reached_by[found].from.slot();
-        }
-        path.reverse();
-        let mut hops: Vec<Hop> = Vec::with_capacity(path.len());
-        for (i, reach) in path.iter().enumerate() {
-            // A fork comes before everything that the new strand does, so before the event by which
-            // the cycle leaves it; a join after everything, so after the event by which the cycle
-            // entered.
-            let to = if reach.to.own_tag() != Tag::Forked {
-                (
-                    self.access(&reach.to, reach.object, now),
-                    self.transaction(&reach.to, reach.entered),
-                )
-            } else {
-                let next = &path[i + 1];
-                match &self.owners[next.from.slot() as usize].first {
-                    _ if next.from.own_tag() != Tag::Joined => (
-                        self.access(&next.from, next.object, now),
-                        self.transaction(&next.from, next.left),
-                    ),
-                    Some(first) => first.clone(),
-                    None => unreachable!("a cycle leaves the strand by one of its events"),
-                }
-            };
-            let from = if reach.from.own_tag() != Tag::Joined {
-                (
-                    self.access(&reach.from, reach.object, now),
-                    self.transaction(&reach.from, reach.left),
-                )
-            } else {
-                match hops.last() {
-                    Some(hop) => (hop.edge.to, hop.to.clone()),
-                    None => unreachable!("a joined strand is not the one that closes the cycle"),
-                }
-            };
-            hops.push(Hop {
-                edge: Edge {
-                    from: from.0,
-                    to: to.0,
-                },
-                from: from.1,
-                to: to.1,
-            });
-        }
-        cycle::violation(hops, now)
-    }
-
     #[cfg(test)]
     pub(super) fn slots(&self) -> usize {
         self.slots.len()
@@ -670,7 +576,7 @@ impl Reachability {
 
     /// As if the strand had had almost all the transactions that a slot can have.
     #[cfg(test)]
-    pub(super) fn wear_out(&mut self, strand: StrandId) {
+    pub(super) fn use_up_indices(&mut self, strand: StrandId) {
         let slot = self.slot_of[strand.0 as usize];
         self.slots[slot as usize].node = Node::new(slot, MAX_INDEX - 3);
     }
