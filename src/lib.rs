@@ -361,6 +361,8 @@ mod json;
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(any(feature = "check", feature = "cli"))]
+pub mod observe;
 #[cfg(feature = "once_cell")]
 pub mod once_cell;
 mod operation;

@@ -11,6 +11,7 @@ mod families;
 mod live;
 mod memory;
 mod merge;
+mod observer;
 mod predictor;
 mod properties;
 mod session;
@@ -57,7 +58,22 @@ impl Collector {
         }
         records
     }
+
+    /// What the collector's thread does again and again; how many records it were.
+    fn poll(&mut self) -> u32 {
+        let records = self.work(false);
+        if records >= MANY || !self.session.is_observed() {
+            return records;
+        }
+        // What the observer has survives this process, transactions that are open included.
+        let rest = self.work(true);
+        self.session.flush_observer();
+        records + rest
+    }
 }
+
+/// A few records can wait, and to wake up for them takes a processor from the program.
+const MANY: u32 = 256;
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
 
@@ -180,9 +196,8 @@ fn poll() {
     record::never_track_this_thread();
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
-        let records = with(|collector| collector.work(false));
-        // A few records can wait, and to wake up for them takes a processor from the program.
-        pause = if records >= Some(256) {
+        let records = with(Collector::poll);
+        pause = if records >= Some(MANY) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
@@ -509,7 +524,8 @@ fn finish() -> bool {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
-    let is_told = deliver::append_summary(&counts, &splits);
+    // The sum of what several processes have found is no place for what they have not judged.
+    let is_told = config.observer.is_none() && deliver::append_summary(&counts, &splits);
     if !config.quiet && !is_told {
         deliver::summarize(&counts, &splits, &config);
     }
