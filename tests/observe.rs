@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use aerodrome::sync::Mutex;
+use aerodrome::sync::{Condvar, Mutex};
 use aerodrome::trace::{AeroWriter, Event, Op, Semantics, SiteId, StrandId};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
@@ -173,6 +173,25 @@ fn child_stays_in_a_block() {
 fn child_loses_an_update_and_stays() {
     if is_child() {
         lose_an_update(|| stay());
+    }
+}
+
+#[test]
+fn child_waits_in_a_block() {
+    if is_child() {
+        let (is_open, opened) = (Mutex::new(false), Condvar::new());
+        thread::scope(|s| {
+            s.spawn(|| {
+                atomic_block!(name = "enter", {
+                    let is_open = is_open.lock().unwrap();
+                    drop(opened.wait_while(is_open, |is_open| !*is_open).unwrap());
+                })
+            });
+            // The block has to wait.
+            std::thread::sleep(Duration::from_millis(100));
+            *is_open.lock().unwrap() = true;
+            opened.notify_one();
+        });
     }
 }
 
@@ -435,6 +454,17 @@ fn pages_show_the_violations_of_all_processes() {
     assert!(page.contains("\"count\":2,"), "the same of two processes");
     let sarif: Value = serde_json::from_str(&std::fs::read_to_string(sarif).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_block_that_is_split_in_several_processes_is_noted_once() {
+    let observer = Observer::start(&["--processes=2"]);
+    for _ in 0..2 {
+        run(&mut observer.child("child_waits_in_a_block")).expect_code(0);
+    }
+    let ended = observer.end().expect_code(0);
+    assert_eq!(ended.count("note: "), 1, "{}", ended.output());
+    assert_eq!(ended.count("`enter`"), 1, "{}", ended.output());
 }
 
 // When it ends.

@@ -1,6 +1,6 @@
 //! One connection: the trace of a process, judged while it arrives.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 
 use super::say;
@@ -76,7 +76,7 @@ impl Judge {
     /// Judges a connection to its end. Nothing if it has sent nothing.
     pub(super) fn judge(&self, stream: Stream, number: u64) -> Option<Judged> {
         let mut input = BufReader::with_capacity(BUFFER, stream);
-        let mut name = format!("connection {number}");
+        let mut name = unnamed(number);
         let opened = input.fill_buf().map(|start| start.is_empty());
         if let Ok(true) = opened {
             return None;
@@ -187,7 +187,22 @@ impl UnderWay {
     }
 }
 
+/// What a connection is called whose process is not known.
+fn unnamed(number: u64) -> String {
+    format!("connection {number}")
+}
+
 impl Judged {
+    /// A connection that could not be judged for this reason.
+    pub(super) fn failed(
+        number: u64,
+        reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        let name = unnamed(number);
+        let error = Error::io(&name, io::Error::other(reason));
+        Self::unread(name, error)
+    }
+
     /// A connection without a trace.
     fn unread(name: String, error: Error) -> Self {
         Self {

@@ -6,6 +6,7 @@ mod report;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -299,10 +300,16 @@ impl<'scope, 'env> Observer<'scope, 'env> {
         let number = self.accepted;
         self.open.insert(number, stream.try_clone().ok());
         let (judge, sender) = (self.judge, self.sender.clone());
-        self.scope.spawn(move || {
+        let work = move || {
+            let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(stream, number)));
+            let failed = |_| Some(Judged::failed(number, "internal failure"));
             // Nobody receives where the observer has failed.
-            let _ = sender.send((number, judge.judge(stream, number)));
-        });
+            let _ = sender.send((number, judged.unwrap_or_else(failed)));
+        };
+        let thread = thread::Builder::new().spawn_scoped(self.scope, work);
+        if let Err(error) = thread {
+            self.end((number, Some(Judged::failed(number, error))));
+        }
     }
 
     fn end(&mut self, (number, judged): (u64, Option<Judged>)) {
