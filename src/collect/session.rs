@@ -525,7 +525,7 @@ impl Sink for Session {
         if let Some(Err(error)) = trace.map(|trace| trace.name_object(object, &self.live)) {
             self.trace_failed(&error);
         }
-        self.send(|observer, live| observer.name_object(ObjectId(object), live));
+        self.send(|observer, live| observer.name_object(object, live));
     }
 
     fn stack(&mut self, strand: u32, stack: u32) {
