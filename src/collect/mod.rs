@@ -215,11 +215,43 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     let collector = guard.as_mut().filter(|_| !pool::is_off())?;
     let result = catch(|| f(collector));
     let complaints = collector.session.take_complaints();
+    let telling = (!complaints.is_empty()).then(Telling::begin);
+    if collector.session.has_lost_observer() {
+        pool::fail();
+    }
     // Whoever drains comes back for more, and is not to keep the others out.
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));
+    drop(telling);
     result.map_err(fail).ok()
+}
+
+/// How many threads are about to say something.
+static TELLING: AtomicUsize = AtomicUsize::new(0);
+
+/// While it lives, the process does not end.
+struct Telling;
+
+impl Telling {
+    fn begin() -> Telling {
+        TELLING.fetch_add(1, Ordering::Release);
+        Telling
+    }
+
+    /// Waits until everything was said, unless nobody reads it.
+    fn wait_for_all() {
+        let start = Instant::now();
+        while TELLING.load(Ordering::Acquire) > 0 && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        TELLING.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has
@@ -519,6 +551,7 @@ fn finish() -> bool {
             collector.session.splits(),
         )
     });
+    Telling::wait_for_all();
     let has_failed = HAS_FAILED.load(Ordering::Relaxed);
     let Some((unheard, config, counts, splits)) = last else {
         return has_failed;

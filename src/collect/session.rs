@@ -15,7 +15,7 @@ use super::properties::Properties;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::observe::Process;
-use crate::record::{self, Strand, pool, stacks};
+use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Object, Report, Split};
 use crate::trace::{AeroWriter, Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
@@ -30,6 +30,7 @@ pub(super) struct Session {
     trace: Option<AeroWriter<BufWriter<File>>>,
     /// Nothing while nothing was recorded, and after the observer was given up.
     observer: Option<Observer>,
+    has_lost_observer: bool,
     families: Families,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
@@ -67,6 +68,7 @@ impl Session {
             window: config.report.is_some().then(|| Window::new(config.window)),
             trace: None,
             observer: None,
+            has_lost_observer: false,
             families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
@@ -321,13 +323,19 @@ impl Session {
     #[cold]
     fn observer_failed(&mut self, error: &io::Error) {
         self.observer = None;
-        if let (true, Some(address)) = (pool::fail(), &self.config.observer) {
+        self.has_lost_observer = true;
+        if let Some(address) = &self.config.observer {
             let reason = observer::explain(error);
             self.complaints.push(format!(
                 "the observer at `{address}` is given up: {reason}; \
                  checking is off from here on"
             ));
         }
+    }
+
+    /// Whether the observer was given up.
+    pub(super) fn has_lost_observer(&self) -> bool {
+        self.has_lost_observer
     }
 
     #[cold]
