@@ -262,6 +262,7 @@
 //! aerodrome check FILE       says whether a serial order of the transactions explains the trace
 //! aerodrome predict FILE     says what other schedules of the same run would show
 //! aerodrome lattice FILE     checks a property on every run that is consistent with the trace
+//! aerodrome observe          judges what other processes do while they run, in one report
 //! aerodrome stats FILE       counts what is in the trace
 //! aerodrome convert IN OUT   writes the trace in another format
 //! aerodrome report FILE      shows reports as text, as a page that draws the interleaving, or as SARIF
@@ -361,6 +362,8 @@ mod json;
 pub mod lattice;
 mod mark;
 mod name;
+#[cfg(any(feature = "check", feature = "cli"))]
+pub mod observe;
 #[cfg(feature = "once_cell")]
 pub mod once_cell;
 mod operation;

@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 
-use super::feed::feed_runs;
+use super::feed::{Run, feed_runs};
 use super::report::{Pages, window_bytes};
-use super::{Failure, Reading, Terminal, Verdict, complain, one_of, print};
-use crate::check::{Checker, EngineKind};
+use super::{Failure, Input, Reading, Terminal, Verdict, complain, one_of, print};
+use crate::check::{Checker, EngineKind, Violation};
 use crate::json::{Text, ToJson, object};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
 use crate::report::{Extras, Report, Split};
-use crate::trace::{Error, Fault};
+use crate::trace::{Error, Fault, Source, Tables};
 
 /// How many events of the window the page of a trace shows.
 const EVENTS_ON_A_PAGE: usize = 100_000;
@@ -42,7 +42,16 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pages: Pages,
     #[command(flatten)]
+    check: CheckFile,
+}
+
+/// How a file is checked.
+#[derive(Args, Default)]
+pub(super) struct CheckFile {
+    #[command(flatten)]
     check: Check,
+    #[command(flatten)]
+    input: Input,
 }
 
 /// How a trace is checked.
@@ -53,7 +62,7 @@ pub(super) struct Check {
     #[arg(value_parser = one_of::<EngineKind>(EngineKind::ALL.iter().map(|kind| kind.name())))]
     engine: Option<EngineKind>,
     #[command(flatten)]
-    reading: Reading,
+    pub(super) reading: Reading,
 }
 
 /// How much of a trace is checked, and kept.
@@ -68,11 +77,11 @@ pub(super) struct Extent {
 /// What the check of a trace found.
 pub(super) struct Checked {
     /// How many events were read.
-    events: u64,
+    pub(super) events: u64,
     /// The violations.
     pub(super) reports: Vec<Report>,
     /// The blocks that were split by waits.
-    splits: Vec<Split>,
+    pub(super) splits: Vec<Split>,
     /// Where the file ends too early.
     pub(super) cut_off: Option<Error>,
 }
@@ -95,10 +104,10 @@ impl ToJson for Checked {
     }
 }
 
-impl Check {
+impl CheckFile {
     /// Whether the input is said to be a trace.
     pub(super) fn has_format(&self) -> bool {
-        self.reading.input.format.is_some()
+        self.input.format.is_some()
     }
 
     /// Checks a trace.
@@ -108,72 +117,109 @@ impl Check {
         extent: Extent,
         terminal: &Terminal,
     ) -> Result<Checked, Failure> {
-        let mut source = self.reading.input.open(file)?;
-        let semantics = self.reading.semantics.unwrap_or(source.semantics());
-        let mut checker = Checker::new(self.engine.unwrap_or_default(), semantics);
-        let mut reports: Vec<Report> = Vec::new();
-        let mut window = extent.window.map(Window::new);
-        let mut events = 0;
+        let mut source = self.input.open(file)?;
+        let mut checking = self.check.begin(source.as_ref(), extent);
         let read = feed_runs(
             source.as_mut(),
-            self.reading.not_atomic()?.as_mut(),
+            self.check.reading.not_atomic()?.as_mut(),
             terminal.progress(file),
-            |run, names| {
-                let mut taken = 0;
-                while taken < run.count {
-                    let (rest, position) = (&run.events[taken..], run.position + taken as u64);
-                    let left = match &mut window {
-                        None => run.count - taken,
-                        Some(window) => {
-                            window.push(rest[0], position);
-                            1
-                        }
-                    };
-                    let (count, violation) = checker.run(rest, left, position, names);
-                    taken += count;
-                    if let Some(violation) = violation {
-                        let extras = extras(window.as_ref(), reports.len());
-                        reports.push(Report::new(&violation, names, &extras));
-                        if !extent.all {
-                            return ControlFlow::Break(taken);
-                        }
-                    }
-                }
-                events = run.position - 1 + run.taken as u64;
-                ControlFlow::Continue(())
-            },
+            |run, names| checking.take(&run, names),
         );
         let cut_off = match read {
-            Ok(read) => {
-                events = read;
-                None
-            }
+            Ok(_) => None,
             Err(error) if extent.all && matches!(error.fault, Fault::Truncated { .. }) => {
                 Some(error)
             }
             Err(error) => return Err(error.into()),
         };
-        while extent.all || reports.is_empty() {
-            let Some(violation) = checker.finish(source.names()) else {
+        Ok(checking.finish(source.names(), cut_off))
+    }
+}
+
+impl Check {
+    /// Begins to check a trace.
+    pub(super) fn begin(&self, source: &dyn Source, extent: Extent) -> Checking {
+        let semantics = self.reading.semantics.unwrap_or(source.semantics());
+        Checking {
+            checker: Checker::new(self.engine.unwrap_or_default(), semantics),
+            window: extent.window.map(Window::new),
+            all: extent.all,
+            reports: Vec::new(),
+            events: 0,
+        }
+    }
+}
+
+/// A check that is under way.
+pub(super) struct Checking {
+    checker: Checker,
+    window: Option<Window>,
+    /// Go on after a violation.
+    all: bool,
+    reports: Vec<Report>,
+    events: u64,
+}
+
+impl Checking {
+    /// Takes the next events. Breaks after a violation, unless all are wanted.
+    pub(super) fn take(&mut self, run: &Run<'_>, names: &Tables) -> ControlFlow<usize> {
+        let mut taken = 0;
+        while taken < run.count {
+            let (rest, position) = (&run.events[taken..], run.position + taken as u64);
+            let left = match &mut self.window {
+                None => run.count - taken,
+                Some(window) => {
+                    window.push(rest[0], position);
+                    1
+                }
+            };
+            let (count, violation) = self.checker.run(rest, left, position, names);
+            taken += count;
+            if let Some(violation) = violation {
+                self.report(&violation, names);
+                if !self.all {
+                    self.events = run.position - 1 + taken as u64;
+                    return ControlFlow::Break(taken);
+                }
+            }
+        }
+        self.events = run.position - 1 + run.taken as u64;
+        ControlFlow::Continue(())
+    }
+
+    fn report(&mut self, violation: &Violation, names: &Tables) {
+        let extras = extras(self.window.as_ref(), self.reports.len());
+        self.reports.push(Report::new(violation, names, &extras));
+    }
+
+    /// How many violations there are so far.
+    pub(super) fn found(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// There are no more events.
+    pub(super) fn finish(mut self, names: &Tables, cut_off: Option<Error>) -> Checked {
+        while self.all || self.reports.is_empty() {
+            let Some(violation) = self.checker.finish(names) else {
                 break;
             };
-            let extras = extras(window.as_ref(), reports.len());
-            reports.push(Report::new(&violation, source.names(), &extras));
+            self.report(&violation, names);
         }
-        for (report, count) in reports.iter_mut().zip(checker.counts()) {
+        for (report, count) in self.reports.iter_mut().zip(self.checker.counts()) {
             report.repeats = count.saturating_sub(1);
         }
         let workspace = Workspace::find();
-        let reports = reports
+        let reports = self
+            .reports
             .into_iter()
             .map(|report| report.with_sources(&workspace))
             .collect();
-        Ok(Checked {
-            events,
+        Checked {
+            events: self.events,
             reports,
-            splits: Split::all(&checker, source.names()),
+            splits: Split::all(&self.checker, names),
             cut_off,
-        })
+        }
     }
 }
 

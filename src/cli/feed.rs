@@ -83,6 +83,7 @@ pub(super) fn feed_runs(
 }
 
 /// The blocks that are not to count as transactions.
+#[derive(Clone)]
 pub(super) struct NotAtomic {
     names: HashSet<String>,
     known: HashMap<BlockId, bool>,

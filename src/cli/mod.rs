@@ -9,6 +9,7 @@ mod feed;
 mod late_names;
 mod lattice;
 mod manual;
+mod observe;
 mod predict;
 mod progress;
 mod report;
@@ -56,6 +57,7 @@ enum Command {
     Check(check::Arguments),
     Predict(predict::Arguments),
     Lattice(lattice::Arguments),
+    Observe(observe::Arguments),
     Stats(stats::Arguments),
     Convert(convert::Arguments),
     Report(report::Arguments),
@@ -109,6 +111,8 @@ impl Terminal {
 enum Verdict {
     Clean,
     Violation,
+    /// Something else that only the exit code is left to say.
+    Code(u8),
 }
 
 /// Why a subcommand gave up.
@@ -155,6 +159,7 @@ pub fn main() -> ExitCode {
     match run(command, &terminal) {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Violation) => ExitCode::from(1),
+        Ok(Verdict::Code(code)) => ExitCode::from(code),
         // Whoever reads has seen enough.
         Err(Failure::Output(_, error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
@@ -171,6 +176,7 @@ fn run(command: Command, terminal: &Terminal) -> Result<Verdict, Failure> {
         Command::Check(arguments) => check::run(arguments, terminal),
         Command::Predict(arguments) => predict::run(arguments, terminal),
         Command::Lattice(arguments) => lattice::run(arguments, terminal),
+        Command::Observe(arguments) => observe::run(arguments, terminal),
         Command::Stats(arguments) => stats::run(&arguments, terminal),
         Command::Convert(arguments) => convert::run(&arguments, terminal),
         Command::Report(arguments) => report::run(arguments, terminal),
@@ -226,8 +232,6 @@ struct Reading {
     /// Blocks that are not transactions: a name a line, as in begin(..)
     #[arg(long, value_name = "FILE")]
     not_atomic: Option<String>,
-    #[command(flatten)]
-    input: Input,
 }
 
 impl Reading {

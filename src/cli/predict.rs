@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use clap::Args;
 
 use super::report::Pages;
-use super::{Failure, Reading, Terminal, Verdict, one_of, print};
+use super::{Failure, Input, Reading, Terminal, Verdict, one_of, print};
 use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Feed, Forecast};
 use crate::report::Report;
@@ -43,6 +43,8 @@ pub(super) struct Arguments {
     rules: Option<Rules>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    input: Input,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -57,7 +59,7 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
         asked => asked,
     };
     let mut not_atomic = arguments.reading.not_atomic()?;
-    let mut source = arguments.reading.input.open(file)?;
+    let mut source = arguments.input.open(file)?;
     let semantics = arguments.reading.semantics.unwrap_or(source.semantics());
     let mut feed = Feed::new(semantics, kinds, arguments.rules.unwrap_or_default());
     let events = super::feed::feed(

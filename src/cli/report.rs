@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 
 use clap::Args;
 
-use super::check::{Check, Extent};
+use super::check::{CheckFile, Extent};
 use super::{Failure, Terminal, Verdict, print};
 use crate::report::source::Workspace;
 use crate::report::text;
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pages: Pages,
     #[command(flatten)]
-    check: Check,
+    check: CheckFile,
 }
 
 /// Reports for others than the reader of the terminal.

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::check::EngineKind;
+use crate::observe::Address;
 use crate::trace::Semantics;
 
 /// What becomes of a violation.
@@ -57,6 +58,8 @@ pub struct Config {
     pub(crate) engine: EngineKind,
     pub(crate) predict: Predict,
     pub(crate) trace: Option<PathBuf>,
+    /// Whoever judges in place of this process.
+    pub(crate) observer: Option<Address>,
     pub(crate) report: Option<PathBuf>,
     pub(crate) window: usize,
     pub(crate) backtrace: bool,
@@ -71,6 +74,7 @@ impl Default for Config {
             engine: EngineKind::default(),
             predict: Predict::default(),
             trace: None,
+            observer: None,
             report: None,
             window: crate::report::window::DEFAULT_BYTES,
             backtrace: false,
@@ -127,6 +131,17 @@ fn path(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
+/// Reads a variable that says where an observer listens; empty is nowhere.
+fn observer(name: &str) -> Result<Option<Address>, ConfigError> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let address = value.to_string_lossy().parse();
+    address
+        .map(Some)
+        .map_err(|error| ConfigError(format!("{name}: {error}")))
+}
+
 impl Config {
     /// The settings of the environment.
     ///
@@ -174,6 +189,7 @@ impl Config {
                 default.predict,
             )?,
             trace: path("AERODROME_TRACE"),
+            observer: observer("AERODROME_OBSERVER")?,
             report: path("AERODROME_REPORT"),
             window,
             backtrace: switch("AERODROME_BACKTRACE", backtrace)?,
@@ -208,6 +224,12 @@ impl Config {
     /// Writes the events of this process into a file in `directory`.
     pub fn trace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.trace = Some(directory.into());
+        self
+    }
+
+    /// Sends the events of this process to an observer, which judges them.
+    pub fn observer(mut self, address: Address) -> Self {
+        self.observer = Some(address);
         self
     }
 

@@ -16,8 +16,9 @@ use super::config::{Config, Mode, Predict};
 use super::families::{News, test_of};
 use super::session::Counts;
 use crate::mark::{self, Block};
+use crate::observe::Address;
 use crate::predict::Forecast;
-use crate::record;
+use crate::record::{self, pool};
 use crate::report::source::Workspace;
 use crate::report::{Report, Split, json, text};
 
@@ -238,7 +239,11 @@ fn summary(counts: &Counts, config: &Config) -> String {
     let rest = [
         several(counts.events, "event"),
         several(counts.transactions, "transaction"),
-        several(counts.violations, "violation"),
+        match &config.observer {
+            None => several(counts.violations, "violation"),
+            Some(_) if pool::has_failed() => "not judged".to_owned(),
+            Some(address) => format!("judged by the observer at `{address}`"),
+        },
     ];
     let mut line = tests.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
     if let Some(path) = config.report.as_ref().filter(|_| counts.violations > 0) {
@@ -270,17 +275,20 @@ pub struct Outcome<R> {
     /// operation, by a signal handler that does not return, say, holds up what others did after it;
     /// it is waited for, but not for ever.
     pub incomplete: Option<String>,
+    /// Where events go to an observer ([`Config::observer`]): its address. It judges them, and
+    /// nothing was judged here.
+    pub observer: Option<Address>,
 }
 
 impl<R> Outcome<R> {
-    /// Whether everything was judged and no violation was found.
+    /// Whether everything was judged, in this process, and no violation was found.
     pub fn is_serializable(&self) -> bool {
         self.violations.is_empty() && self.is_complete()
     }
 
-    /// Whether everything was judged.
+    /// Whether everything was judged, and in this process.
     pub fn is_complete(&self) -> bool {
-        self.incomplete.is_none()
+        self.incomplete.is_none() && self.observer.is_none()
     }
 }
 
@@ -333,6 +341,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
             violations: reports,
             forecast: forecasts.into_iter().next(),
             incomplete,
+            observer: super::config().observer,
         },
         Err(payload) => std::panic::resume_unwind(payload),
     }
@@ -393,6 +402,11 @@ mod tests {
                 counts(0, 999_999, 1, 2),
                 &silent,
                 "999,999 events, 1 transaction, 2 violations",
+            ),
+            (
+                counts(0, 7, 2, 0),
+                &Config::default().observer("/tmp/o.sock".parse().unwrap()),
+                "7 events, 2 transactions, judged by the observer at `unix:/tmp/o.sock`",
             ),
         ] {
             assert_eq!(summary(&counts, config), line);

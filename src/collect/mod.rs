@@ -11,6 +11,7 @@ mod families;
 mod live;
 mod memory;
 mod merge;
+mod observer;
 mod predictor;
 mod properties;
 mod session;
@@ -57,7 +58,22 @@ impl Collector {
         }
         records
     }
+
+    /// What the collector's thread does again and again; how many records it were.
+    fn poll(&mut self) -> u32 {
+        let records = self.work(false);
+        if records >= MANY || !self.session.is_observed() {
+            return records;
+        }
+        // What the observer has survives this process, transactions that are open included.
+        let rest = self.work(true);
+        self.session.flush_observer();
+        records + rest
+    }
 }
+
+/// A few records can wait, and to wake up for them takes a processor from the program.
+const MANY: u32 = 256;
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
 
@@ -180,9 +196,8 @@ fn poll() {
     record::never_track_this_thread();
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
-        let records = with(|collector| collector.work(false));
-        // A few records can wait, and to wake up for them takes a processor from the program.
-        pause = if records >= Some(256) {
+        let records = with(Collector::poll);
+        pause = if records >= Some(MANY) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
@@ -200,11 +215,43 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     let collector = guard.as_mut().filter(|_| !pool::is_off())?;
     let result = catch(|| f(collector));
     let complaints = collector.session.take_complaints();
+    let telling = (!complaints.is_empty()).then(Telling::begin);
+    if collector.session.has_lost_observer() {
+        pool::fail();
+    }
     // Whoever drains comes back for more, and is not to keep the others out.
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));
+    drop(telling);
     result.map_err(fail).ok()
+}
+
+/// How many threads are about to say something.
+static TELLING: AtomicUsize = AtomicUsize::new(0);
+
+/// While it lives, the process does not end.
+struct Telling;
+
+impl Telling {
+    fn begin() -> Telling {
+        TELLING.fetch_add(1, Ordering::Release);
+        Telling
+    }
+
+    /// Waits until everything was said, unless nobody reads it.
+    fn wait_for_all() {
+        let start = Instant::now();
+        while TELLING.load(Ordering::Acquire) > 0 && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        TELLING.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// Runs what is ours alone. If it panics, checking is off before anybody else sees what it has
@@ -504,12 +551,14 @@ fn finish() -> bool {
             collector.session.splits(),
         )
     });
+    Telling::wait_for_all();
     let has_failed = HAS_FAILED.load(Ordering::Relaxed);
     let Some((unheard, config, counts, splits)) = last else {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
-    let is_told = deliver::append_summary(&counts, &splits);
+    // The sum of what several processes have found is no place for what they have not judged.
+    let is_told = config.observer.is_none() && deliver::append_summary(&counts, &splits);
     if !config.quiet && !is_told {
         deliver::summarize(&counts, &splits, &config);
     }

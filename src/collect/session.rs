@@ -1,7 +1,7 @@
 //! One process's run: every merged event is judged, written and counted.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -10,9 +10,11 @@ use super::families::{Families, Involved, News};
 use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
+use super::observer::{self, Observer};
 use super::properties::Properties;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
+use crate::observe::Process;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Object, Report, Split};
@@ -26,6 +28,9 @@ pub(super) struct Session {
     properties: Properties,
     window: Option<Window>,
     trace: Option<AeroWriter<BufWriter<File>>>,
+    /// Nothing while nothing was recorded, and after the observer was given up.
+    observer: Option<Observer>,
+    has_lost_observer: bool,
     families: Families,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
@@ -52,8 +57,9 @@ pub(super) struct Counts {
 impl Session {
     pub(super) fn new(config: Config) -> Self {
         stacks::want(config.backtrace);
-        // A trace may be predicted from, too.
-        record::be_thorough(config.predict != Predict::Off || config.trace.is_some());
+        // A trace may be predicted from, too, and by an observer.
+        let is_written = config.trace.is_some() || config.observer.is_some();
+        record::be_thorough(config.predict != Predict::Off || is_written);
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics).with_repeats(),
@@ -61,6 +67,8 @@ impl Session {
             // The past is shown by the page only, which is made from a report file.
             window: config.report.is_some().then(|| Window::new(config.window)),
             trace: None,
+            observer: None,
+            has_lost_observer: false,
             families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
@@ -190,6 +198,11 @@ impl Session {
                 "the trace could not be written to its end: {error}"
             ));
         }
+        if let Some(observer) = self.observer.take() {
+            if let Err(error) = observer.finish() {
+                self.observer_failed(&error);
+            }
+        }
         let (news, tests) = self.families.finish(&self.live);
         self.counts.tests += tests;
         news
@@ -266,6 +279,65 @@ impl Session {
         }
     }
 
+    /// Begins to send the events. Where nobody listens, they are judged here.
+    fn connect(&mut self) {
+        let Some(address) = &self.config.observer else {
+            return;
+        };
+        match Observer::connect(address, self.config.semantics) {
+            Ok(observer) => self.observer = Some(observer),
+            Err(error) => {
+                let reason = observer::explain(&error);
+                self.complaints.push(format!(
+                    "AERODROME_OBSERVER: no observer can be reached at `{address}`: {reason}; \
+                     this process judges by itself"
+                ));
+                let mut config = self.config.clone();
+                config.observer = None;
+                self.reconfigure(config);
+            }
+        }
+    }
+
+    /// Whether the events are judged elsewhere.
+    pub(super) fn is_observed(&self) -> bool {
+        self.config.observer.is_some()
+    }
+
+    /// Sends what the observer does not have yet.
+    pub(super) fn flush_observer(&mut self) {
+        self.send(|observer, _| observer.flush());
+    }
+
+    #[inline]
+    fn send(&mut self, what: impl FnOnce(&mut Observer, &Live) -> io::Result<()>) {
+        let Some(observer) = &mut self.observer else {
+            return;
+        };
+        if let Err(error) = what(observer, &self.live) {
+            self.observer_failed(&error);
+        }
+    }
+
+    /// What comes now cannot be judged here, without what went before.
+    #[cold]
+    fn observer_failed(&mut self, error: &io::Error) {
+        self.observer = None;
+        self.has_lost_observer = true;
+        if let Some(address) = &self.config.observer {
+            let reason = observer::explain(error);
+            self.complaints.push(format!(
+                "the observer at `{address}` is given up: {reason}; \
+                 checking is off from here on"
+            ));
+        }
+    }
+
+    /// Whether the observer was given up.
+    pub(super) fn has_lost_observer(&self) -> bool {
+        self.has_lost_observer
+    }
+
     #[cold]
     fn trace_failed(&mut self, error: &std::io::Error) {
         self.trace = None;
@@ -291,6 +363,7 @@ impl Session {
         config.semantics == Semantics::Rust
             && self.trace.is_none()
             && self.window.is_none()
+            && config.observer.is_none()
             && config.predict == Predict::Off
             && !config.backtrace
             && self.properties.are_idle()
@@ -301,6 +374,7 @@ impl Session {
     fn full_event(&mut self, event: Event) {
         if self.counts.events == 0 {
             self.open_trace();
+            self.connect();
             self.lean = self.may_be_lean();
         }
         self.counts.events += 1;
@@ -311,10 +385,14 @@ impl Session {
         if let Some(Err(error)) = trace.map(|trace| trace.event_with(&event, &self.live)) {
             self.trace_failed(&error);
         }
+        let family = self.families.of(event.strand);
+        self.properties.event(&event, position, family, &self.live);
+        if self.is_observed() {
+            return self.send(|observer, live| observer.event(&event, live));
+        }
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
-        let family = self.families.of(event.strand);
         if self.config.predict != Predict::Off {
             let semantics = self.config.semantics;
             self.families
@@ -323,7 +401,6 @@ impl Session {
         if self.families.has_unclaimed() {
             self.families.touch(&event, &self.live);
         }
-        self.properties.event(&event, position, family, &self.live);
         self.judge(event);
     }
 
@@ -366,16 +443,8 @@ impl Session {
 /// A new file, named after the program and the process.
 fn create_trace(directory: &Path) -> std::io::Result<File> {
     std::fs::create_dir_all(directory)?;
-    let program = std::env::current_exe().ok();
-    let name = program
-        .as_deref()
-        .and_then(Path::file_stem)
-        .unwrap_or("program".as_ref());
-    File::create(directory.join(format!(
-        "{}-{}.aero",
-        name.to_string_lossy(),
-        std::process::id()
-    )))
+    let Process { id, program } = Process::this();
+    File::create(directory.join(format!("{program}-{id}.aero")))
 }
 
 impl Sink for Session {
@@ -464,6 +533,7 @@ impl Sink for Session {
         if let Some(Err(error)) = trace.map(|trace| trace.name_object(object, &self.live)) {
             self.trace_failed(&error);
         }
+        self.send(|observer, live| observer.name_object(object, live));
     }
 
     fn stack(&mut self, strand: u32, stack: u32) {

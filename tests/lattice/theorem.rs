@@ -43,8 +43,42 @@ fn messages(trace: &[Event]) -> Vec<Message> {
     messages
 }
 
+/// The trace with writes of the paper's dummy variable of a condition, each by a strand that holds
+/// the lock: Java's `notify` throws otherwise, and `wait` returns with it.
+fn with_conditions(trace: &[Event], chosen: &[bool]) -> Vec<Event> {
+    const CONDITION: u32 = 100;
+    let mut holder = None;
+    let mut all = Vec::new();
+    for (event, &is_chosen) in trace.iter().zip(chosen.iter().cycle()) {
+        match event.op {
+            Op::Acquire => holder = Some(event.strand),
+            Op::Release => holder = None,
+            _ => {}
+        }
+        all.push(*event);
+        // A value stays with its write.
+        if let (Some(holder), true) = (holder, is_chosen && event.op != Op::Value) {
+            all.push(crate::traces::event(holder.0, Op::Write, CONDITION));
+        }
+    }
+    all
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn jmpax_wait_and_notify_order_no_more_than_their_lock(
+        actions in actions(60),
+        chosen in prop::collection::vec(any::<bool>(), 1..60),
+    ) {
+        let clocks = |trace: &[Event]| -> Vec<_> {
+            let sent = messages(trace).into_iter();
+            sent.map(|message| (message.chain, message.clock)).collect()
+        };
+        let trace = build(&actions, 40);
+        prop_assert_eq!(clocks(&with_conditions(&trace, &chosen)), clocks(&trace));
+    }
 
     #[test]
     fn jmpax_theorem_3_clocks_tell_the_causal_order(actions in actions(60)) {

@@ -1,0 +1,61 @@
+//! The events of this process go to an observer outside of it, which judges them.
+//!
+//! The collector writes the trace to the socket. Where the observer is slow, the collector waits for
+//! it and the strands for the collector, so the program runs as fast as it is observed. An observer
+//! that takes nothing for [`PATIENCE`], or has closed the connection, is given up.
+
+use std::io;
+use std::time::Duration;
+
+use crate::observe::{Address, Process, Stream};
+use crate::trace::{AeroWriter, Event, Names, ObjectId, Semantics};
+
+/// For how long an observer may take nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The connection to the observer.
+pub(super) struct Observer {
+    writer: AeroWriter<Stream>,
+}
+
+impl Observer {
+    pub(super) fn connect(address: &Address, semantics: Semantics) -> io::Result<Self> {
+        use io::Write;
+
+        let mut stream = Stream::connect(address, PATIENCE)?;
+        stream.set_patience(PATIENCE)?;
+        stream.write_all(Process::this().greeting().as_bytes())?;
+        let writer = AeroWriter::new(stream, semantics)?;
+        Ok(Self { writer })
+    }
+
+    #[inline]
+    pub(super) fn event(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
+        self.writer.event_with(event, names)
+    }
+
+    pub(super) fn name_object(&mut self, id: ObjectId, names: &dyn Names) -> io::Result<()> {
+        self.writer.name_object(id, names)
+    }
+
+    /// Sends what waits for a frame to be full.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    /// There are no more events.
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.writer.finish()?.close()
+    }
+}
+
+/// Why the observer has to be given up.
+pub(super) fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        // What the system calls a write that had to wait for too long.
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("it took nothing for {} seconds", PATIENCE.as_secs())
+        }
+        _ => error.to_string(),
+    }
+}

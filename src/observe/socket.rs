@@ -1,0 +1,207 @@
+//! Sockets of both sorts as one.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+#[cfg(feature = "check")]
+use std::time::Duration;
+
+use super::Address;
+
+/// One end of a connection.
+///
+/// A Unix socket is in here as a `TcpStream`, too: both are the same system calls on a descriptor,
+/// and of the two a `TcpStream` never raises SIGPIPE (a `UnixStream` does before Rust 1.90), whatever
+/// the program has done to that signal.
+#[derive(Debug)]
+pub(crate) struct Stream(TcpStream);
+
+impl Stream {
+    /// Connects, in that time or never.
+    #[cfg(feature = "check")]
+    pub(crate) fn connect(address: &Address, patience: Duration) -> io::Result<Stream> {
+        match address {
+            Address::Unix(path) => connect_unix(path.clone(), patience),
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect_timeout(address, patience)?;
+                stream.set_nodelay(true)?;
+                Ok(Stream(stream))
+            }
+        }
+    }
+
+    /// A write that gets nothing away for so long fails.
+    #[cfg(feature = "check")]
+    pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.0.set_write_timeout(Some(patience))
+    }
+
+    /// Whoever reads from the other end has come to the end, also where a forked process still has
+    /// this one.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        self.0.shutdown(Shutdown::Both)
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn try_clone(&self) -> io::Result<Stream> {
+        self.0.try_clone().map(Stream)
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(not(unix))]
+fn no_unix_sockets() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "there are no Unix sockets on this system",
+    )
+}
+
+#[cfg(unix)]
+fn of_unix(stream: std::os::unix::net::UnixStream) -> Stream {
+    Stream(std::os::fd::OwnedFd::from(stream).into())
+}
+
+/// A listener that has more connections waiting than it takes makes `connect` wait, and std gives no
+/// limit to that.
+#[cfg(all(unix, feature = "check"))]
+fn connect_unix(path: std::path::PathBuf, patience: Duration) -> io::Result<Stream> {
+    use std::sync::mpsc;
+
+    let (sender, receiver) = mpsc::sync_channel(1);
+    std::thread::Builder::new()
+        .name("aerodrome-connect".into())
+        .spawn(move || {
+            crate::record::never_track_this_thread();
+            let _ = sender.send(std::os::unix::net::UnixStream::connect(path));
+        })?;
+    match receiver.recv_timeout(patience) {
+        Ok(connected) => connected.map(of_unix),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+#[cfg(all(not(unix), feature = "check"))]
+fn connect_unix(_: std::path::PathBuf, _: Duration) -> io::Result<Stream> {
+    Err(no_unix_sockets())
+}
+
+#[cfg(feature = "cli")]
+mod listen {
+    use std::net::{SocketAddr, TcpListener};
+    #[cfg(unix)]
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::Path;
+
+    use super::*;
+
+    /// Where connections come in; asking for one never waits.
+    #[derive(Debug)]
+    pub(crate) struct Listener {
+        socket: Socket,
+        address: Address,
+    }
+
+    #[derive(Debug)]
+    enum Socket {
+        #[cfg(unix)]
+        Unix(UnixListener),
+        Tcp(TcpListener),
+    }
+
+    impl Listener {
+        pub(crate) fn bind(address: &Address) -> io::Result<Listener> {
+            match address {
+                Address::Unix(path) => bind_unix(path),
+                Address::Tcp(address) => bind_tcp(*address),
+            }
+        }
+
+        /// Where it listens: the port is known, also where any was asked for.
+        pub(crate) fn address(&self) -> &Address {
+            &self.address
+        }
+
+        /// The next connection, if somebody waits.
+        pub(crate) fn accept(&self) -> io::Result<Option<Stream>> {
+            let accepted = match &self.socket {
+                #[cfg(unix)]
+                Socket::Unix(socket) => socket.accept().map(|(stream, _)| of_unix(stream)),
+                Socket::Tcp(socket) => socket.accept().map(|(stream, _)| Stream(stream)),
+            };
+            match accepted {
+                Ok(stream) => {
+                    // Some systems pass this on from the listener.
+                    stream.0.set_nonblocking(false)?;
+                    Ok(Some(stream))
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+    }
+
+    impl Drop for Listener {
+        fn drop(&mut self) {
+            if let Address::Unix(path) = &self.address {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+
+    fn bind_tcp(address: SocketAddr) -> io::Result<Listener> {
+        let socket = TcpListener::bind(address)?;
+        socket.set_nonblocking(true)?;
+        Ok(Listener {
+            address: Address::Tcp(socket.local_addr()?),
+            socket: Socket::Tcp(socket),
+        })
+    }
+
+    #[cfg(unix)]
+    fn bind_unix(path: &Path) -> io::Result<Listener> {
+        use std::os::unix::fs::FileTypeExt;
+
+        // Tested processes may run elsewhere.
+        let path = std::path::absolute(path)?;
+        if let Ok(found) = std::fs::symlink_metadata(&path) {
+            let in_use = |what| Err(io::Error::new(io::ErrorKind::AddrInUse, what));
+            if !found.file_type().is_socket() {
+                return in_use("expected a path where nothing is, found a file");
+            }
+            if UnixStream::connect(&path).is_ok() {
+                return in_use("another process listens there");
+            }
+            // Whoever has made it was killed.
+            std::fs::remove_file(&path)?;
+        }
+        let socket = UnixListener::bind(&path)?;
+        socket.set_nonblocking(true)?;
+        Ok(Listener {
+            socket: Socket::Unix(socket),
+            address: Address::Unix(path),
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn bind_unix(_: &Path) -> io::Result<Listener> {
+        Err(no_unix_sockets())
+    }
+}
+
+#[cfg(feature = "cli")]
+pub(crate) use self::listen::Listener;
