@@ -92,11 +92,13 @@
 //! | `std::sync` (with `atomic` and `mpsc`), `std::thread`, `std::hint` | `aerodrome::sync`, `aerodrome::thread`, `aerodrome::hint` | |
 //! | `parking_lot` | `aerodrome::parking_lot` | `parking_lot` |
 //! | `crossbeam_channel` | `aerodrome::crossbeam_channel` | `crossbeam-channel` |
+//! | `crossbeam_utils` | `aerodrome::crossbeam_utils` | `crossbeam-utils` |
 //! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
 //!
-//! These three are also packages that can stand in the place of the originals without a change in
+//! These four are also packages that can stand in the place of the originals without a change in
 //! the sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and
-//! likewise `aerodrome-crossbeam-channel` and `aerodrome-once_cell`, each with the feature `check`.
+//! likewise `aerodrome-crossbeam-channel`, `aerodrome-crossbeam-utils` and `aerodrome-once_cell`,
+//! each with the feature `check`.
 //!
 //! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper,
 //! nothing at run time, and no crate is compiled but aerodrome and its macros, which use none. With
@@ -353,6 +355,8 @@ pub mod cli;
 mod collect;
 #[cfg(feature = "crossbeam-channel")]
 pub mod crossbeam_channel;
+#[cfg(feature = "crossbeam-utils")]
+pub mod crossbeam_utils;
 #[cfg(feature = "trace")]
 mod dense;
 pub mod hint;

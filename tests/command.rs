@@ -84,6 +84,8 @@ fn a_violation_exits_with_1_and_shows_the_whole_cycle() {
     let folder = Folder::new("violation");
     let ran = run(&["check", &folder.file("a.std", VIOLATION)]);
     assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    // The renderer's versions indent the arrow differently.
+    let out = ran.out.replace("\n --> ", "\n--> ");
     for part in [
         "`transfer` is not atomic",
         "(1) writes `x` in transaction `transfer` on thread `t1`\n--> event 3, site 3",
@@ -92,7 +94,7 @@ fn a_violation_exits_with_1_and_shows_the_whole_cycle() {
         "(4) reads `y` in transaction `transfer` on thread `t1`\n--> event 6, site 6",
         "violation: 6 events read",
     ] {
-        assert!(ran.out.contains(part), "{part} in {}", ran.out);
+        assert!(out.contains(part), "{part} in {out}");
     }
 }
 

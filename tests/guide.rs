@@ -81,9 +81,10 @@ mod examples {
 
     /// All of ours, and whether this test has them: with the same ones the library is not built
     /// again.
-    const FEATURES: [(&str, bool); 11] = features! {
-        "check" "cli" "crossbeam-channel" "json" "once_cell" "parking_lot" "parking_lot-arc_lock" "parking_lot-hardware-lock-elision"
-        "parking_lot-send_guard" "parking_lot-serde" "trace"
+    const FEATURES: [(&str, bool); 13] = features! {
+        "check" "cli" "crossbeam-channel" "crossbeam-utils" "json" "once_cell" "parking_lot"
+        "parking_lot-arc_lock" "parking_lot-hardware-lock-elision" "parking_lot-send_guard"
+        "parking_lot-serde" "serde" "trace"
     };
 
     fn binary(example: &str) -> &'static Path {

@@ -1,21 +1,22 @@
-//! `cargo aerodrome init`: two entries in the manifest, one line in each root of the package.
+//! `cargo aerodrome init`: two entries in the manifest, a profile in the workspace's, one line in each
+//! root of the package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 use super::Failure;
 use super::arguments;
+use super::project::cargo;
 
 const LINE: &str = "extern crate aerodrome as std;";
 
 pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
     let path = &options.manifest_path;
-    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
     let wrong = |message: String| Failure::new(format!("{}: {message}", path.display()));
-    let mut manifest: DocumentMut = text.parse().map_err(|error| wrong(format!("{error}")))?;
+    let mut manifest = read(path)?;
     let Some(package) = manifest.get("package") else {
         let message = "expected a package, found a workspace alone: name a member's Cargo.toml";
         return Err(wrong(message.to_owned()));
@@ -43,6 +44,7 @@ pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
     for entry in changed {
         println!("{}: {entry}", path.display());
     }
+    add_profile_to(&workspace_of(path))?;
     for root in roots(&manifest, path) {
         add_line(&root)?;
     }
@@ -50,6 +52,54 @@ pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
         "`cargo test` now tracks this package; mark what is meant to be atomic: `#[std::atomic]`"
     );
     Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<DocumentMut, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+    let wrong = |error| Failure::new(format!("{}: {error}", path.display()));
+    text.parse().map_err(wrong)
+}
+
+/// The manifest that profiles are read from: the workspace's, which may be the package's own.
+fn workspace_of(path: &Path) -> PathBuf {
+    let mut command = cargo();
+    command.args(["locate-project", "--workspace", "--message-format=plain"]);
+    let output = command.arg("--manifest-path").arg(path).output().ok();
+    let found = output.filter(|output| output.status.success());
+    let root = found.and_then(|output| String::from_utf8(output.stdout).ok());
+    root.map_or_else(|| path.to_owned(), |root| root.trim_end().into())
+}
+
+fn add_profile_to(path: &Path) -> Result<(), Failure> {
+    let mut manifest = read(path)?;
+    let wrong = |message| Failure::new(format!("{}: {message}", path.display()));
+    if add_profile(&mut manifest).map_err(wrong)? {
+        fs::write(path, manifest.to_string()).map_err(|error| Failure::file(path, &error))?;
+        println!(
+            "{}: [profile.dev.package.aerodrome] opt-level = 3",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Has aerodrome optimised in tests that are not; whether that was missing.
+fn add_profile(manifest: &mut DocumentMut) -> Result<bool, String> {
+    let mut table: &mut dyn TableLike = manifest.as_table_mut();
+    for name in ["profile", "dev", "package", "aerodrome"] {
+        let item = table.entry(name).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        let inner = item.as_table_like_mut();
+        table = inner.ok_or_else(|| format!("`{name}` of a profile expected to be a table"))?;
+    }
+    let is_missing = !table.contains_key("opt-level");
+    if is_missing {
+        table.insert("opt-level", value(3));
+    }
+    Ok(is_missing)
 }
 
 /// Adds what is missing; says what that is.

@@ -31,7 +31,7 @@ impl Mirror {
     }
 }
 
-pub(super) const MIRRORS: [Mirror; 4] = [
+pub(super) const MIRRORS: [Mirror; 5] = [
     Mirror {
         package: "parking_lot",
         version: "0.12.",
@@ -57,6 +57,13 @@ pub(super) const MIRRORS: [Mirror; 4] = [
         version: "0.5.",
         feature: "crossbeam-channel",
         module: "crossbeam_channel",
+        features: &[],
+    },
+    Mirror {
+        package: "crossbeam-utils",
+        version: "0.8.",
+        feature: "crossbeam-utils",
+        module: "crossbeam_utils",
         features: &[],
     },
     Mirror {

@@ -12,7 +12,7 @@ use crate::json::{Text, ToJson, object};
 use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
-use crate::report::{Extras, Report, Split};
+use crate::report::{Extras, Report, Split, groups};
 use crate::trace::{Error, Fault, Source, Tables};
 
 /// How many events of the window the page of a trace shows.
@@ -263,10 +263,9 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
 /// The answer for people.
 fn text(checked: &Checked, style: &Style) -> String {
     let events = checked.events;
-    let mut text: String = checked
-        .reports
+    let mut text: String = groups(&checked.reports)
         .iter()
-        .map(|report| text::render(report, style) + "\n")
+        .map(|group| text::render_group(group, style) + "\n")
         .collect();
     for split in &checked.splits {
         text += &format!("note: {split}\n");

@@ -11,7 +11,7 @@ use super::{Failure, Terminal, Verdict, print};
 use crate::report::source::Workspace;
 use crate::report::text;
 use crate::report::window;
-use crate::report::{Report, html, json, sarif};
+use crate::report::{Report, groups, html, json, sarif};
 use crate::trace::Error;
 
 /// Show reports as text, as a page, or as SARIF
@@ -90,9 +90,9 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
     };
     if text || !pages.wanted() {
         let style = terminal.style();
-        let text: Vec<String> = reports
+        let text: Vec<String> = groups(&reports)
             .iter()
-            .map(|report| text::render(report, &style))
+            .map(|group| text::render_group(group, &style))
             .collect();
         print(&match text.is_empty() {
             true => "no violation\n".to_owned(),

@@ -4,11 +4,12 @@
 //! The collector's thread itself says nothing: a test harness captures the output of the test that
 //! runs, which is another one.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{ExitCode, Termination};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 
@@ -20,7 +21,7 @@ use crate::observe::Address;
 use crate::predict::Forecast;
 use crate::record::{self, pool};
 use crate::report::source::Workspace;
-use crate::report::{Report, Split, json, text};
+use crate::report::{Cause, Group, Report, Split, between, groups, json, text};
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
 
@@ -58,9 +59,9 @@ fn print(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// The report as people read it.
-fn render(report: &Report) -> String {
-    text::render(report, &text::Style::detect(&std::io::stderr()))
+/// Reports with one cause as people read them.
+fn render(group: &Group<'_>) -> String {
+    text::render_group(group, &text::Style::detect(&std::io::stderr()))
 }
 
 /// Reads the sources that reports show, and appends them to the report file.
@@ -94,8 +95,8 @@ pub(super) fn tell(news: News, config: &Config) {
     let reports = prepare(news.reports, config);
     let mut reasons = Vec::new();
     match config.mode {
-        Mode::Panic => reasons.extend(reports.iter().map(render)),
-        Mode::Log | Mode::Off => reports.iter().for_each(log),
+        Mode::Panic => reasons.extend(groups(&reports).iter().map(render)),
+        Mode::Log | Mode::Off => log(&reports),
     }
     for forecast in news.forecasts {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
@@ -116,25 +117,45 @@ pub(super) fn tell(news: News, config: &Config) {
     }
 }
 
-fn log(report: &Report) {
+/// The causes that were logged, each with its test: of what comes later one line is enough.
+static LOGGED: LazyLock<Mutex<HashSet<(Option<String>, Cause)>>> = LazyLock::new(Mutex::default);
+
+fn log(reports: &[Report]) {
     let handler = HANDLER.lock().clone();
-    match handler {
-        Some(handler) => {
-            if catch_unwind(AssertUnwindSafe(|| handler(report))).is_err() {
-                say("the handler of `on_violation` panicked");
-            }
+    let Some(handler) = handler else {
+        return log_by_cause(reports);
+    };
+    for report in reports {
+        if catch_unwind(AssertUnwindSafe(|| handler(report))).is_err() {
+            say("the handler of `on_violation` panicked");
         }
-        None => print(&render(report)),
+    }
+}
+
+fn log_by_cause(reports: &[Report]) {
+    let mut logged = LOGGED.lock();
+    for group in groups(reports) {
+        let report = group.report;
+        if logged.insert((report.test.clone(), Cause::of(report))) {
+            print(&render(&group));
+            continue;
+        }
+        for report in std::iter::once(report).chain(group.others) {
+            let (message, between) = (&report.message, between(report));
+            say(&format!(
+                "{message}: the same blocks and objects as before, {between}"
+            ));
+        }
     }
 }
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
 pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     let reports = prepare(news.reports, config);
-    for report in &reports {
+    for reports in reports.chunk_by(|a, b| a.test == b.test) {
         match config.mode {
-            Mode::Log => log(report),
-            Mode::Panic | Mode::Off => print(&render(report)),
+            Mode::Log => log(reports),
+            Mode::Panic | Mode::Off => groups(reports).iter().for_each(|it| print(&render(it))),
         }
     }
     let mut failed = !reports.is_empty();

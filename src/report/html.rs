@@ -6,9 +6,9 @@
 //! reaches the page as JSON in a data block in which no `<` is left, and the script puts it into
 //! text nodes: a name cannot become markup.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Access, Place, Report, source, words};
+use super::{Access, Group, Place, Report, between, groups, source, words};
 use crate::json::{self, ToJson, object};
 use crate::trace::TABLE;
 
@@ -22,9 +22,11 @@ struct Data<'a> {
     items: Vec<Item<'a>>,
 }
 
-/// One violation, and how often it was seen.
+/// Violations with one cause: the first, and how often they were seen.
 struct Item<'a> {
     count: u64,
+    /// Where the others were.
+    others: Vec<String>,
     /// What each access does, in words.
     told: Vec<String>,
     /// The part of each access's line to underline, in characters.
@@ -48,6 +50,7 @@ impl ToJson for Item<'_> {
             out,
             &[
                 ("count", &self.count),
+                ("others", &self.others),
                 ("told", &self.told),
                 ("spans", &self.spans),
                 ("labels", &self.labels),
@@ -59,7 +62,8 @@ impl ToJson for Item<'_> {
 }
 
 impl<'a> Item<'a> {
-    fn of(report: &'a Report) -> Item<'a> {
+    fn of(group: &Group<'a>) -> Item<'a> {
+        let report = group.report;
         let label = |index: usize| {
             let access = report
                 .accesses
@@ -72,7 +76,8 @@ impl<'a> Item<'a> {
         };
         let window = report.window.as_ref();
         Item {
-            count: 0,
+            count: group.count(),
+            others: others(group),
             told: report
                 .accesses
                 .iter()
@@ -104,17 +109,17 @@ fn span(report: &Report, access: &Access) -> Option<[usize; 2]> {
     Some([characters(span.start), characters(span.end)])
 }
 
-/// The page for the given reports; those of the same cycle are one entry with a count.
+/// Where reports with one cause were, but for those with the cycle of the first.
+fn others(group: &Group<'_>) -> Vec<String> {
+    let mut seen = BTreeSet::from([group.report.fingerprint()]);
+    let others = group.others.iter();
+    let others = others.filter(|report| seen.insert(report.fingerprint()));
+    others.map(|report| between(report)).collect()
+}
+
+/// The page for the given reports; those with one cause are one entry with a count.
 pub fn render(reports: &[Report]) -> String {
-    let mut items: Vec<Item<'_>> = Vec::new();
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for report in reports {
-        let index = *seen.entry(report.fingerprint()).or_insert_with(|| {
-            items.push(Item::of(report));
-            items.len() - 1
-        });
-        items[index].count += report.repeats + 1;
-    }
+    let items: Vec<_> = groups(reports).iter().map(Item::of).collect();
     let verbs = TABLE
         .iter()
         .map(|row| (row.report, row.op.does("%")))

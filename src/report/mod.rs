@@ -41,6 +41,7 @@
 //! print!("{}", text::render(&report, &text::Style::plain()));
 //! ```
 
+mod cause;
 pub mod html;
 pub mod json;
 pub mod pattern;
@@ -61,6 +62,8 @@ use crate::check::{self, Violation};
 use crate::trace::{
     Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Target,
 };
+pub(crate) use cause::{Cause, between};
+pub use cause::{Group, groups};
 use pattern::Pattern;
 pub use splits::Split;
 use window::Slice;

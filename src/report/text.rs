@@ -7,7 +7,7 @@ use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
 
-use super::{Access, Place, Report, Tier, source, words};
+use super::{Access, Place, Report, Tier, between, cause, source, words};
 
 /// How the text is to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +66,19 @@ impl Style {
 
 /// The report as text, ending with a newline.
 pub fn render(report: &Report, style: &Style) -> String {
+    let others = Vec::new();
+    render_group(&cause::Group { report, others }, style)
+}
+
+/// Reports with one cause as text, ending with a newline: the first, and where the others were.
+pub fn render_group(group: &cause::Group<'_>, style: &Style) -> String {
+    let report = group.report;
     let level = match report.tier {
         Tier::Observed => Level::ERROR,
         Tier::Predicted => Level::WARNING,
         Tier::Potential => Level::NOTE,
     };
-    let mut groups = vec![headline(report, level)];
+    let mut groups = vec![headline(group, level)];
     groups.extend(report.accesses.iter().map(|access| told(report, access)));
     for access in report
         .accesses
@@ -100,7 +107,13 @@ fn clean(text: &str) -> String {
     normalize_untrusted_str(&text.replace(['\n', '\u{2028}', '\u{2029}'], "\u{240a}"))
 }
 
-fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
+fn clean_lines(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
+    lines.join("\n")
+}
+
+fn headline<'a>(same: &cause::Group<'a>, level: Level<'a>) -> Group<'a> {
+    let report = same.report;
     let mut group = Group::with_title(level.primary_title(clean(&report.message)));
     if let Some(blamed) = report.blamed() {
         let block = blamed.block.as_ref().and_then(|block| block.place.as_ref());
@@ -115,8 +128,8 @@ fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
     }
     group = group.element(Level::NOTE.message(clean(&report.explanation)));
     if !report.chain.is_empty() {
-        let lines: Vec<String> = report.chain.iter().map(|line| clean(line)).collect();
-        group = group.element(Level::NOTE.message(format!("the cycle:\n{}", lines.join("\n"))));
+        let lines = clean_lines(&report.chain);
+        group = group.element(Level::NOTE.message(format!("the cycle:\n{lines}")));
     }
     for transaction in report
         .transactions
@@ -149,7 +162,27 @@ fn headline<'a>(report: &'a Report, level: Level<'a>) -> Group<'a> {
         };
         group = group.element(Level::NOTE.message(format!("the same happened {times}")));
     }
+    if !same.others.is_empty() {
+        group = group.element(Level::NOTE.message(clean_lines(&others(&same.others))));
+    }
     group
+}
+
+/// So many other reports with the same cause are named.
+const NAMED: usize = 4;
+
+/// Where the other reports with one cause were.
+fn others(reports: &[&Report]) -> Vec<String> {
+    let (named, rest) = reports.split_at(reports.len().min(NAMED));
+    let mut lines = vec![match reports.len() {
+        1 => "one more violation has the same blocks and objects:".to_owned(),
+        count => format!("{count} more violations have the same blocks and objects:"),
+    }];
+    lines.extend(named.iter().map(|report| between(report)));
+    if !rest.is_empty() {
+        lines.push(format!("and {} more", rest.len()));
+    }
+    lines
 }
 
 fn told<'a>(report: &'a Report, access: &'a Access) -> Group<'a> {

@@ -59,6 +59,8 @@ mod once_lock;
 mod poison;
 #[cfg(feature = "check")]
 mod rwlock;
+#[cfg(all(feature = "check", feature = "serde"))]
+mod serde;
 
 // Std's own are what is not declared below: everything, or, with `check`, what is not tracked.
 pub use std::sync::*;

@@ -10,19 +10,19 @@ use crate::collect;
 use crate::record::{self, Child, pen};
 
 /// A strand that a handle stands for, until it was joined or the handle is dropped.
-pub(super) struct Forked(Option<u32>);
+pub(crate) struct Forked(Option<u32>);
 
 impl Forked {
     /// Forks; the child is to [`start`](Child::start) on its thread.
     #[track_caller]
-    pub(super) fn new(name: Option<&str>) -> (Self, Option<Child>) {
+    pub(crate) fn new(name: Option<&str>) -> (Self, Option<Child>) {
         let site = Location::caller();
         let child = pen().and_then(|pen| pen.fork(name, site));
         (Self(child.as_ref().map(Child::id)), child)
     }
 
     /// The strand's number, which somebody else is going to join.
-    pub(super) fn into_id(mut self) -> Option<u32> {
+    pub(crate) fn into_id(mut self) -> Option<u32> {
         self.0.take()
     }
 
@@ -47,7 +47,7 @@ impl Drop for Forked {
 }
 
 /// Publishes what is held back: the strand is about to wait for another.
-pub(super) fn about_to_wait() {
+pub(crate) fn about_to_wait() {
     if let Some(pen) = pen() {
         pen.flush();
     }
@@ -235,7 +235,7 @@ where
 }
 
 /// Ends the current strand when dropped, on return as on unwinding.
-pub(super) struct ExitHere;
+pub(crate) struct ExitHere;
 
 impl Drop for ExitHere {
     fn drop(&mut self) {

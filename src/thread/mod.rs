@@ -25,6 +25,14 @@ mod pause;
 #[cfg(feature = "check")]
 mod scoped;
 
+/// What other scoped threads are made of.
+#[cfg(all(feature = "check", feature = "crossbeam-utils"))]
+pub(crate) mod scope_parts {
+    pub(crate) use super::handle::{ExitHere, Forked, about_to_wait};
+    pub(crate) use super::park::Parker;
+    pub(crate) use super::scoped::{Children, JoinAll};
+}
+
 #[cfg(feature = "check")]
 pub use self::{
     handle::{Builder, JoinHandle, spawn},

@@ -12,11 +12,11 @@ use crate::trace::ObjectKind;
 
 /// What orders a thread's `unpark`s before its `park`s.
 #[derive(Clone)]
-pub(super) struct Parker(Arc<Object>);
+pub(crate) struct Parker(Arc<Object>);
 
 impl Parker {
     #[track_caller]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Object::new(
             ObjectKind::Signal,
             std::any::type_name::<Thread>,
@@ -24,7 +24,7 @@ impl Parker {
     }
 
     /// Makes this the current thread's.
-    pub(super) fn install(self) {
+    pub(crate) fn install(self) {
         // Fails in a thread that is ending, which is not going to park.
         let _ = PARKER.try_with(|parker| parker.set(self));
     }
@@ -59,7 +59,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    pub(super) fn new(inner: thread::Thread, parker: Option<Parker>) -> Self {
+    pub(crate) fn new(inner: thread::Thread, parker: Option<Parker>) -> Self {
         Self { inner, parker }
     }
 

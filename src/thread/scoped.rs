@@ -24,14 +24,25 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 /// The strands forked in a scope and not joined by hand.
 #[derive(Default)]
-struct Children(Mutex<Vec<u32>>);
+pub(crate) struct Children(Mutex<Vec<u32>>);
 
 impl Children {
-    fn add(&self, id: u32) {
+    pub(crate) fn add(&self, id: u32) {
         self.0
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(id);
+    }
+
+    /// The thread has been joined by hand.
+    pub(crate) fn join(&self, id: u32, site: &'static Location<'static>) {
+        if !self.remove(id) {
+            return;
+        }
+        if let Some(pen) = pen() {
+            pen.join(id, site);
+            collect::joined();
+        }
     }
 
     /// Whether the child was still there.
@@ -61,6 +72,18 @@ impl Children {
     }
 }
 
+/// Joins the strands when the scope is over, on return as on unwinding.
+pub(crate) struct JoinAll<'a>(
+    pub(crate) &'a Children,
+    pub(crate) &'static Location<'static>,
+);
+
+impl Drop for JoinAll<'_> {
+    fn drop(&mut self) {
+        self.0.join_all(self.1);
+    }
+}
+
 /// See [`std::thread::scope`]. Everything that the scope's threads did comes before its end.
 ///
 /// # Panics
@@ -72,13 +95,6 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    struct JoinAll<'a>(&'a Children, &'static Location<'static>);
-    impl Drop for JoinAll<'_> {
-        fn drop(&mut self) {
-            self.0.join_all(self.1);
-        }
-    }
-
     let children = Children::default();
     let mut place = MaybeUninit::<Scope<'_, '_>>::uninit();
     let place = place.as_mut_ptr().cast::<()>();
@@ -200,11 +216,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> thread::Result<T> {
         about_to_wait();
         let result = self.inner.join();
-        if let Some(id) = self.strand.filter(|&id| self.children.remove(id)) {
-            if let Some(pen) = pen() {
-                pen.join(id, Location::caller());
-                collect::joined();
-            }
+        if let Some(id) = self.strand {
+            self.children.join(id, Location::caller());
         }
         result
     }

@@ -135,12 +135,11 @@ fn wrong_marks_are_errors_that_say_so() {
 }
 
 #[test]
-fn init_adds_two_entries_and_one_line_once() {
+fn init_adds_two_entries_a_profile_and_one_line_once() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome_init");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("src")).unwrap();
-    let manifest =
-        "[package]\nname = \"new\"\nedition = \"2024\"\n\n[dependencies]\nlibc = \"0.2\" # Yes.\n";
+    let manifest = "[package]\nname = \"new\"\nedition = \"2024\"\n\n[dependencies]\nlibc = \"0.2\" # Yes.\n\n[workspace]\n";
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     fs::write(
         folder.join("src/lib.rs"),
@@ -159,6 +158,8 @@ fn init_adds_two_entries_and_one_line_once() {
         manifest.contains(&format!("[dev-dependencies]\n{entry}")),
         "{manifest}"
     );
+    let profile = "[profile.dev.package.aerodrome]\nopt-level = 3\n";
+    assert!(manifest.contains(profile), "{manifest}");
     let root = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
     let line = "//! New.\n#![allow(unused)]\n\nextern crate aerodrome as std;\n\nuse std::sync;\n";
     assert_eq!(root, line);
@@ -172,4 +173,24 @@ fn init_adds_two_entries_and_one_line_once() {
         manifest
     );
     assert_eq!(fs::read_to_string(folder.join("src/lib.rs")).unwrap(), root);
+}
+
+#[test]
+fn init_of_a_member_adds_the_profile_to_its_workspace() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome_init_member");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("new/src")).unwrap();
+    let root = folder.join("Cargo.toml");
+    fs::write(&root, "[workspace]\nmembers = [\"new\"]\n").unwrap();
+    let member = folder.join("new/Cargo.toml");
+    fs::write(&member, "[package]\nname = \"new\"\nedition = \"2024\"\n").unwrap();
+    fs::write(folder.join("new/src/lib.rs"), "use std::sync;\n").unwrap();
+    let (code, text) = cargo_aerodrome(&folder.join("new"), &["init"]);
+    assert_eq!(code, 0, "{text}");
+    let root = fs::read_to_string(root).unwrap();
+    assert!(
+        root.ends_with("\n[profile.dev.package.aerodrome]\nopt-level = 3\n"),
+        "{root}"
+    );
+    assert!(!fs::read_to_string(member).unwrap().contains("profile"));
 }

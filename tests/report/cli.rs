@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use aerodrome::report::json;
+use aerodrome::report::{groups, json, text};
 use serde_json::Value;
 
 use crate::cases;
@@ -146,10 +146,13 @@ fn reports_of_a_run_become_text_a_page_and_sarif() {
         .collect();
     let file = folder.file("report.json", &lines);
     let output = aerodrome(&["report", path(&file)], "");
-    let expected: Vec<String> = cases::all()
+    let reports: Vec<_> = cases::all().into_iter().map(|(_, it)| it).collect();
+    let expected: Vec<String> = groups(&reports)
         .iter()
-        .map(|(_, report)| report.to_string())
+        .map(|group| text::render_group(group, &text::Style::plain()))
         .collect();
+    // `write-write-read` and `write-write-write` are of the same blocks and objects.
+    assert!(expected.len() < reports.len());
     assert_eq!(stdout(&output), expected.join("\n"));
     let from_stdin = aerodrome(&["report", "-", "--text"], &lines);
     assert_eq!(stdout(&from_stdin), stdout(&output));

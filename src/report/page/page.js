@@ -145,6 +145,12 @@
       report.chain.forEach((line) => chain.append(make('li', '', line)));
       node.append(chain);
     }
+    if (item.others.length) {
+      node.append(make('p', '', `${count(item.others.length, 'other violation')} of the same blocks and objects:`));
+      const others = make('ul');
+      item.others.forEach((line) => others.append(make('li', '', line)));
+      node.append(others);
+    }
     const steps = make('ol', 'steps');
     report.accesses.forEach((a, i) => {
       const button = make('button');
