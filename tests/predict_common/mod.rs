@@ -382,12 +382,49 @@ impl Judge {
         places
     }
 
+    /// Every place that a schedule leads to: how many events of each strand have been played.
+    pub(crate) fn reachable(&self) -> BTreeSet<Place> {
+        self.places().into_keys().map(|(_, place)| place).collect()
+    }
+
     /// Can every schedule be played to the end?
     pub(crate) fn deadlock_free(&self) -> bool {
         let length = self.trace.len();
         self.places()
             .iter()
             .all(|((done, _), next)| *done == length || !next.is_empty())
+    }
+
+    /// All triples that would be a minimal violation in this order, whether some schedule has
+    /// them or not.
+    pub(crate) fn candidates(&self) -> Vec<Triple> {
+        let mut found = Vec::new();
+        let mut recorded: Vec<u64> = (1..=self.trace.len() as u64).collect();
+        // Every strand after all others has all pairs of its own events in order.
+        for strand in 0..self.strands.len() as u32 {
+            recorded.sort_by_key(|&at| (self.trace[at as usize - 1].strand.0 == strand, at));
+            let own =
+                recorded.partition_point(|&at| self.trace[at as usize - 1].strand.0 != strand);
+            for between in 0..own {
+                let mut order = recorded[own..].to_vec();
+                for at in 0..=order.len() {
+                    order.insert(at, recorded[between]);
+                    found.extend(self.minimal_of(&order));
+                    order.remove(at);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Is the first event done and the third not, and the second the last of its strand?
+    pub(crate) fn stands_between(&self, place: &Place, &[first, between, second]: &Triple) -> bool {
+        let (strand, at) = self.find(between);
+        usize::from(place[strand]) == at + 1
+            && self.is_done(place, first)
+            && !self.is_done(place, second)
     }
 
     /// All minimal violations of all schedules.

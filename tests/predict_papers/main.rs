@@ -4,6 +4,7 @@
 
 mod blocks;
 mod examples;
+mod judge;
 mod locks;
 mod minimal;
 mod notation;
@@ -12,3 +13,4 @@ mod order;
 mod predict_common;
 mod published;
 mod reduction;
+mod theorems;

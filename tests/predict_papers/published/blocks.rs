@@ -176,14 +176,8 @@ fn variables(moments: &[Moment]) -> BTreeSet<ObjectId> {
 /// Theorem 5.4 of RV 2003, theorem 4 of TSE 2006: all pairs of blocks that are not atomic.
 pub(crate) fn compare(trace: &[Event]) -> Findings {
     let whole = Whole::of(trace);
-    let contended = variables(&whole.moments).into_iter();
-    let contended: Vec<ObjectId> = contended.filter(|&it| whole.is_contended(it)).collect();
-    let mut found = Vec::new();
-    for &variable in &contended {
-        let own = whole.transactions.iter();
-        let blocks: Vec<Block> = own.flat_map(|it| one_variable(it, variable)).collect();
-        pairs(&blocks, &whole.order, &mut found);
-    }
+    let contended = contended(&whole);
+    let mut found = one_variable_pairs(trace);
     for (at, &x) in contended.iter().enumerate() {
         for &y in &contended[..at] {
             let own = whole.transactions.iter();
@@ -195,6 +189,60 @@ pub(crate) fn compare(trace: &[Event]) -> Findings {
         found,
         is_doubtful: is_crosswise(&whole),
     }
+}
+
+/// Theorem 5.3 of RV 2003, theorem 3 of TSE 2006, for each variable: the pairs of 1v-blocks that
+/// are not atomic.
+pub(crate) fn one_variable_pairs(trace: &[Event]) -> Vec<Finding> {
+    let whole = Whole::of(trace);
+    let mut found = Vec::new();
+    for variable in contended(&whole) {
+        let own = whole.transactions.iter();
+        let blocks: Vec<Block> = own.flat_map(|it| one_variable(it, variable)).collect();
+        pairs(&blocks, &whole.order, &mut found);
+    }
+    found
+}
+
+fn contended(whole: &Whole) -> Vec<ObjectId> {
+    let variables = variables(&whole.moments).into_iter();
+    variables.filter(|&it| whole.is_contended(it)).collect()
+}
+
+/// Do some three accesses of two 1v-blocks match UP1 to UP4 as they stand? A read that sees its own
+/// transaction's write counts as any other, so that more is matched than is not atomic.
+pub(crate) fn is_matched(trace: &[Event]) -> bool {
+    let whole = Whole::of(trace);
+    contended(&whole).into_iter().any(|variable| {
+        let own = whole.transactions.iter();
+        let blocks: Vec<Block> = own.flat_map(|it| one_variable(it, variable)).collect();
+        let mut outer = blocks.iter();
+        outer.any(|outer| {
+            blocks
+                .iter()
+                .any(|other| matches(outer, other, &whole.order))
+        })
+    })
+}
+
+/// Can an access of the other block come between the two of this one, in a pattern?
+fn matches(outer: &Block, other: &Block, order: &Order) -> bool {
+    let [first, second] = &outer.parts[..] else {
+        return false;
+    };
+    let [first_op, second_op] = [first, second].map(|part| part.moment.event.op);
+    outer.strand != other.strand
+        && other.parts.iter().any(|between| {
+            let can_occur_between = disjoint(&outer.through, &between.moment.held)
+                && order.parallel(first.moment.period, between.moment.period);
+            let is_pattern = match (first_op, between.moment.event.op, second_op) {
+                (Op::Write, Op::Read, Op::Write) => true,
+                (Op::Read | Op::Write, Op::Write, Op::Read) => true,
+                (Op::Read, Op::Write, Op::Write) => between.is_final,
+                _ => false,
+            };
+            can_occur_between && is_pattern
+        })
 }
 
 fn two_variables(transaction: &Transaction, x: ObjectId, y: ObjectId) -> Vec<Block> {

@@ -39,12 +39,16 @@ pub(crate) fn forms(trace: &[Event], test: RaceTest, rules: Rules, when: When) -
     let blocks = whole.transactions.iter().filter(|it| it.is_block);
     let forms = blocks.map(|transaction| {
         let moments = transaction.moments.iter().filter_map(|moment| {
+            let so_far;
             let known = match when {
-                When::Offline => Whole::of(trace),
-                When::Online => Whole::of(&trace[..moment.position as usize]),
+                When::Offline => &whole,
+                When::Online => {
+                    so_far = Whole::of(&trace[..moment.position as usize]);
+                    &so_far
+                }
             };
             let mover = Judge {
-                whole: &known,
+                whole: known,
                 test,
                 rules,
             }
