@@ -117,8 +117,11 @@ pub(super) fn tell(news: News, config: &Config) {
     }
 }
 
-/// The causes that were logged, each with its test: of what comes later one line is enough.
-static LOGGED: LazyLock<Mutex<HashSet<(Option<String>, Cause)>>> = LazyLock::new(Mutex::default);
+/// Causes, each with its test.
+type Causes = HashSet<(Option<String>, Cause)>;
+
+/// The causes that were logged: of what comes later one line is enough.
+static LOGGED: LazyLock<Mutex<Causes>> = LazyLock::new(Mutex::default);
 
 fn log(reports: &[Report]) {
     let handler = HANDLER.lock().clone();

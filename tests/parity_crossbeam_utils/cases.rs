@@ -42,7 +42,7 @@ fn a_backoff_completes_and_resets() {
 
 #[test]
 fn a_scope_returns_what_the_closure_returns() {
-    let people = vec!["ada", "bob"];
+    let people = ["ada", "bob"];
     let lengths = thread::scope(|scope| {
         let handles: Vec<_> = people
             .iter()

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::judge::{Decided, Judged};
 use crate::json::{Text, ToJson, array, object};
 use crate::lattice;
-use crate::report::Report;
 use crate::report::text::{self, Style};
+use crate::report::{Report, groups};
 use crate::trace::{Error, Fault};
 
 /// What was observed.
@@ -92,8 +92,10 @@ impl<'a> Observed<'a> {
     /// The report for people.
     pub(super) fn text(&self, style: &Style) -> String {
         let mut out: String = self
-            .violations()
-            .map(|report| text::render(report, style) + "\n")
+            .processes
+            .iter()
+            .flat_map(|process| groups(&process.checked.reports))
+            .map(|group| text::render_group(&group, style) + "\n")
             .collect();
         for process in &self.processes {
             let told = process.forecast.as_ref().filter(|it| !it.is_empty());
