@@ -220,3 +220,92 @@ impl Batches for Ahead {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use crate::trace::{Event, Names, ObjectId, Source, StdReader};
+
+    /// All events, the name of each one's object at its time, and the error at the end.
+    fn read(mut source: impl Source) -> (Vec<Event>, Vec<Option<String>>, Option<String>) {
+        let (mut events, mut names, mut batch) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            match source.fill(&mut batch) {
+                Ok(true) => {}
+                Ok(false) => return (events, names, None),
+                Err(error) => return (events, names, Some(error.to_string())),
+            }
+            let name = |event: &Event| source.names().object(ObjectId(event.target)).name;
+            names.extend(batch.iter().map(name));
+            events.extend(&batch);
+        }
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_what_is_read() {
+        let mut text = String::new();
+        for line in 0..50_000 {
+            let (strand, variable) = (line % 7, line * 31 % 9_000);
+            text += &format!("T{strand}|w(x{variable})|{line}\n");
+            if line % 100 == 0 {
+                text += &format!("\nT{strand}|retire(x{variable})|at {line}\n");
+            }
+        }
+        for end in ["", "T0|w(x)|1", "T0|w(x)|1\nT0|fly(x)|2\n", "T0|w(x\n"] {
+            let text = format!("{text}{end}").into_bytes();
+            let here = StdReader::new("a.std", io::Cursor::new(text.clone()));
+            let ahead = StdReader::new("a.std", io::Cursor::new(text)).ahead();
+            assert!(read(here) == read(ahead.expect("a thread")), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_line_means_the_same_when_its_names_are_known() {
+        for line in [
+            "T0|r(x)|1",
+            "T0|w(V12345678)|12345678",
+            "a thread with a long name|acq(a lock with a long name)|src/bank.rs:3:4",
+            "T0|r(x(y))|7",
+            "T0|r(V01)|007",
+            "T0|upd.send(c)|5",
+            "T0|upd.add(c)|123456789",
+            "T0|cas.failed(c)|99999999999",
+            "T0|begin|1",
+            "T0|end()|2",
+            "T0|begin(m)|0",
+            "T0|fork(T1)|\r",
+            "T0|r(x)|1\r",
+            "T0|val(-5)|1",
+            "T0|quit|4",
+        ] {
+            let text = format!("{line}\n{line}\n\n{line}\n");
+            let (events, _, error) = read(StdReader::new("a.std", text.as_bytes()));
+            assert_eq!(error, None, "{line}");
+            assert_eq!(events, [events[0]; 3], "{line}");
+        }
+    }
+
+    #[test]
+    fn names_with_zeros_are_other_names() {
+        let text = b"T0|r(x)|1\nT0|r(x\0)|1\nT0|r(x)|1\nT0|r(x\0)|1\n";
+        let (events, ..) = read(StdReader::new("a.std", &text[..]));
+        let targets: Vec<u32> = events.iter().map(|event| event.target).collect();
+        assert_eq!(targets, [0, 1, 0, 1]);
+        let text = b"T0|r(x)|1\nT0|r\0(x)|1\n";
+        let (.., error) = read(StdReader::new("a.std", &text[..]));
+        assert!(error.is_some_and(|error| error.starts_with("a.std:2: expected an operation (")));
+    }
+
+    #[test]
+    #[should_panic(expected = "the disk is on fire")]
+    fn a_panic_of_the_reader_is_not_taken_for_the_end() {
+        struct Burning;
+        impl Read for Burning {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                panic!("the disk is on fire")
+            }
+        }
+        read(StdReader::new("a.std", Burning).ahead().expect("a thread"));
+    }
+}
