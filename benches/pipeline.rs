@@ -1,36 +1,23 @@
-//! What a check costs from end to end, against reading the trace alone; and whether the cost of an
-//! event grows with the trace.
+//! What a check costs from end to end, against a loop that only reads and splits the same file; and
+//! whether the cost of an event grows with the trace.
 //!
 //! `cargo bench --features cli --bench pipeline`. Prints two tables; `benches/README.md` says how
 //! to read them.
 
 mod shapes;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use aerodrome::check::{Engine, Exact};
-use aerodrome::trace::{self, AeroWriter, Event, Op, Semantics, Source, StdReader};
-use shapes::{LOCKS, Shape};
+use aerodrome::trace::{self, AeroWriter, Event, Semantics, Source, StdReader};
+use shapes::{NAMES, Shape, text};
 
 const MILLION: usize = 1_000_000;
 /// Events of a file.
-const LENGTH: usize = 2 * MILLION;
+const LENGTH: usize = 3 * MILLION;
 const SAMPLES: usize = 9;
-
-/// Every shape, the small ones first.
-const NAMES: [&str; 8] = [
-    "locked_by_8_strands",
-    "locked_by_64_strands",
-    "one_transaction_stays_open",
-    "transactions_of_4000_accesses",
-    "many_short_strands",
-    "read_shared_by_8_strands",
-    "read_shared_by_64_strands",
-    "thread_local_over_400k_variables",
-];
 
 fn main() {
     // Cargo passes its own options; anything else chooses shapes.
@@ -44,8 +31,8 @@ fn main() {
 
     println!("end to end, {LENGTH} events, ns an event, fastest of {SAMPLES}");
     println!(
-        "{:34} {:>6} {:>6} {:>6} {:>6} {:>7} {:>13}",
-        "", "read", "engine", "check", "rest", "format", "check / read"
+        "{:34} {:>6} {:>6} {:>6} {:>6} {:>6} {:>14}",
+        "", "format", "split", "read", "engine", "check", "check / split"
     );
     for name in names() {
         end_to_end(name);
@@ -58,32 +45,6 @@ fn main() {
     for name in names() {
         flatness(name);
     }
-}
-
-/// The trace as a text: locks and variables have names of their own there.
-fn text(events: &[Event]) -> String {
-    let mut text = String::new();
-    for event in events {
-        let (op, letter) = match event.op {
-            Op::Begin => ("begin", 'm'),
-            Op::End => ("end", 'm'),
-            Op::Read => ("r", 'V'),
-            Op::Write => ("w", 'V'),
-            Op::Acquire => ("acq", 'L'),
-            Op::Release => ("rel", 'L'),
-            Op::Fork => ("fork", 'T'),
-            Op::Join => ("join", 'T'),
-            op => panic!("no shape has {op:?}"),
-        };
-        let target = event.target % LOCKS;
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "T{}|{op}({letter}{target})|{}",
-            event.strand.0, event.site.0
-        );
-    }
-    text
 }
 
 fn binary(text: &str) -> Vec<u8> {
@@ -110,53 +71,76 @@ fn nanoseconds(time: Duration, events: usize) -> f64 {
     time.as_secs_f64() * 1e9 / events as f64
 }
 
-/// Reading the file, the engine on the events in memory, and the command on the file, by turns.
+/// What every check of a text is held to: the file is read as a whole and cut into lines, and these
+/// into fields.
+fn split(path: &str) {
+    let text = fs::read(path).expect("it was just written");
+    for line in text.split(|&byte| byte == b'\n') {
+        for field in line.split(|&byte| byte == b'|') {
+            std::hint::black_box(field);
+        }
+    }
+}
+
+/// All events of the file.
+fn read(path: &str, mut take: impl FnMut(&[Event])) {
+    let mut source = trace::open(path, None).expect("it was just written");
+    let mut batch = Vec::new();
+    while source.fill(&mut batch).expect("it is a trace") {
+        take(&batch);
+    }
+}
+
+fn check(path: &str) {
+    let status = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
+        .args(["check", path])
+        .stdout(Stdio::null())
+        .status()
+        .expect("the command was built");
+    assert!(status.success(), "the shapes are serializable");
+}
+
+/// The loop on the text; reading the file alone, the engine on the events in memory, and the
+/// command on the file; by turns.
 fn end_to_end(name: &str) {
     let text = text(&Shape::named(name).take(LENGTH));
     let binary = binary(&text);
-    for (format, bytes) in [("std", text.as_bytes()), ("aero", &binary[..])] {
-        let path = format!("{}/pipeline.{format}", env!("CARGO_TARGET_TMPDIR"));
-        fs::write(&path, bytes).expect("the target directory can be written to");
-        let mut events: Vec<Event> = Vec::new();
-        let mut best = [Duration::MAX; 3];
+    let path = |format| format!("{}/pipeline.{format}", env!("CARGO_TARGET_TMPDIR"));
+    let std = path("std");
+    fs::write(&std, &text).expect("the target directory can be written to");
+    fs::write(path("aero"), &binary).expect("the target directory can be written to");
+    let mut events: Vec<Event> = Vec::new();
+    read(&std, |batch| events.extend(batch));
+    for format in ["std", "aero"] {
+        let path = path(format);
+        let mut best = [Duration::MAX; 4];
         for _ in 0..SAMPLES {
-            events.clear();
-            let read = timed(|| {
-                let mut source = trace::open(&path, None).expect("it was just written");
-                let mut batch = Vec::new();
-                while source.fill(&mut batch).expect("it is a trace") {
-                    std::hint::black_box(&batch);
-                }
-            });
-            let mut source = trace::open(&path, None).expect("it was just written");
-            let mut batch = Vec::new();
-            while source.fill(&mut batch).expect("it is a trace") {
-                events.extend(&batch);
-            }
-            let engine = timed(|| {
-                let (_, found) = Exact::new().run(&events, 1);
-                assert!(found.is_none(), "the shapes are serializable");
-            });
-            let check = timed(|| {
-                let status = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
-                    .args(["check", &path])
-                    .stdout(Stdio::null())
-                    .status()
-                    .expect("the command was built");
-                assert!(status.success(), "the shapes are serializable");
-            });
-            for (best, time) in best.iter_mut().zip([read, engine, check]) {
+            let times = [
+                timed(|| split(&std)),
+                timed(|| {
+                    read(&path, |batch| {
+                        std::hint::black_box(batch);
+                    })
+                }),
+                timed(|| {
+                    let (_, found) = Exact::new().run(&events, 1);
+                    assert!(found.is_none(), "the shapes are serializable");
+                }),
+                timed(|| check(&path)),
+            ];
+            for (best, time) in best.iter_mut().zip(times) {
                 *best = time.min(*best);
             }
         }
-        let [read, engine, check] = best.map(|time| nanoseconds(time, events.len()));
+        let [split, read, engine, check] = best.map(|time| nanoseconds(time, events.len()));
         println!(
-            "{name:34} {read:6.1} {engine:6.1} {check:6.1} {:6.1} {format:>7} {:13.2}",
-            check - read - engine,
-            check / read
+            "{name:34} {format:>6} {split:6.1} {read:6.1} {engine:6.1} {check:6.1} {:14.2}",
+            check / split
         );
+    }
+    for format in ["std", "aero"] {
         // What is left behind is overwritten by the next run.
-        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(path(format));
     }
 }
 

@@ -66,13 +66,6 @@ impl<I: Id, T> Dense<I, T> {
         self.entries.get_mut(id.index())
     }
 
-    /// Adds the entry of the first number that has none; says which number that is.
-    #[inline]
-    pub(crate) fn push(&mut self, entry: T) -> u32 {
-        self.entries.push(entry);
-        self.entries.len() as u32 - 1
-    }
-
     /// How far the table has grown.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

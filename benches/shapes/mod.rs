@@ -1,6 +1,21 @@
 //! The shapes of traces that decide what a check costs. All are serializable.
 
+use std::fmt::Write as _;
+
 use aerodrome::trace::{Event, Op, SiteId, StrandId};
+
+/// Every shape, the small ones first.
+#[allow(dead_code, reason = "not every benchmark runs them all")]
+pub(crate) const NAMES: [&str; 8] = [
+    "locked_by_8_strands",
+    "locked_by_64_strands",
+    "one_transaction_stays_open",
+    "transactions_of_4000_accesses",
+    "many_short_strands",
+    "read_shared_by_8_strands",
+    "read_shared_by_64_strands",
+    "thread_local_over_400k_variables",
+];
 
 /// Locks have numbers of their own.
 pub(crate) const LOCKS: u32 = 1 << 20;
@@ -192,4 +207,31 @@ fn short_strands() -> Shape {
         round.push(0, Op::Join, strand);
         at += 1;
     })
+}
+
+/// The trace as a text: locks and variables have names of their own there.
+#[allow(dead_code, reason = "not every benchmark has a file")]
+pub(crate) fn text(events: &[Event]) -> String {
+    let mut text = String::new();
+    for event in events {
+        let (op, letter) = match event.op {
+            Op::Begin => ("begin", 'm'),
+            Op::End => ("end", 'm'),
+            Op::Read => ("r", 'V'),
+            Op::Write => ("w", 'V'),
+            Op::Acquire => ("acq", 'L'),
+            Op::Release => ("rel", 'L'),
+            Op::Fork => ("fork", 'T'),
+            Op::Join => ("join", 'T'),
+            op => panic!("no shape has {op:?}"),
+        };
+        let target = event.target % LOCKS;
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "T{}|{op}({letter}{target})|{}",
+            event.strand.0, event.site.0
+        );
+    }
+    text
 }

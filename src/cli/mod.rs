@@ -218,7 +218,7 @@ struct Input {
 
 impl Input {
     fn open(&self, path: &str) -> Result<Box<dyn Source>, Failure> {
-        Ok(trace::open(path, self.format)?)
+        Ok(trace::open_ahead(path, self.format)?)
     }
 }
 

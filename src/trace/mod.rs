@@ -24,7 +24,7 @@ pub use former::Owner;
 pub use op::op_name;
 pub(crate) use op::{Class, TABLE, Target};
 pub use rapid::{CsvReader, RoadRunnerReader, StdReader, StdWriter};
-pub use source::{Format, Source, from_reader, open};
+pub use source::{Format, Source, from_reader, open, open_ahead};
 use tables::Description;
 pub use tables::Tables;
 pub use wellformed::{Admitted, Malformed, Rule, WellFormed, describe, object_name};

@@ -128,20 +128,68 @@ impl FromStr for Format {
 /// Where no format is given, the magic number of a binary trace decides, then the file's extension
 /// (`.std`, `.csv`, `.rr`, `.aero`), then the first line.
 pub fn open(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Error> {
-    if path == "-" {
-        return from_reader("standard input", io::stdin().lock(), format);
-    }
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    from_reader(path, file, format)
+    let (name, input) = input(path)?;
+    from_reader(name, input, format)
+}
+
+/// As [`open`], and a text is read and parsed on a thread of its own, some batches ahead.
+///
+/// ```
+/// use aerodrome::trace;
+///
+/// # let path = std::env::temp_dir().join(format!("{}.std", std::process::id()));
+/// # let path = path.to_str().unwrap();
+/// std::fs::write(path, "T0|begin|1\nT0|w(x)|2\nT0|end|3\n")?;
+/// let mut source = trace::open_ahead(path, None)?;
+/// let mut batch = Vec::new();
+/// assert!(source.fill(&mut batch)?);
+/// assert_eq!(batch.len(), 3);
+/// assert!(!source.fill(&mut batch)?);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open_ahead(path: &str, format: Option<Format>) -> Result<Box<dyn Source>, Error> {
+    let (name, input) = input(path)?;
+    let (format, input) = recognise(name, input, format)?;
+    Ok(match format {
+        Format::Std => Box::new(StdReader::new(name, input).ahead()?),
+        Format::Csv => Box::new(CsvReader::new(name, input).ahead()?),
+        Format::RoadRunner => Box::new(RoadRunnerReader::new(name, input).ahead()?),
+        Format::Aero => Box::new(AeroReader::new(name, input)?),
+    })
 }
 
 /// A trace from anything that can be read. The name stands in errors, and its extension tells the
 /// format where nothing else does.
 pub fn from_reader<'a>(
     name: &str,
-    mut input: impl Read + 'a,
+    input: impl Read + 'a,
     format: Option<Format>,
 ) -> Result<Box<dyn Source + 'a>, Error> {
+    let (format, input) = recognise(name, input, format)?;
+    Ok(match format {
+        Format::Std => Box::new(StdReader::new(name, input)),
+        Format::Csv => Box::new(CsvReader::new(name, input)),
+        Format::RoadRunner => Box::new(RoadRunnerReader::new(name, input)),
+        Format::Aero => Box::new(AeroReader::new(name, input)?),
+    })
+}
+
+/// The input that a path stands for, and its name in errors.
+fn input(path: &str) -> Result<(&str, Box<dyn Read + Send>), Error> {
+    if path == "-" {
+        return Ok(("standard input", Box::new(io::stdin())));
+    }
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    Ok((path, Box::new(file)))
+}
+
+/// The format of the input, and all of the input.
+fn recognise<R: Read>(
+    name: &str,
+    mut input: R,
+    format: Option<Format>,
+) -> Result<(Format, impl Read + use<R>), Error> {
     let mut beginning = Vec::new();
     if format.is_none() {
         input
@@ -154,11 +202,5 @@ pub fn from_reader<'a>(
         Format::Aero => Format::Aero,
         text => Format::of_name(name).unwrap_or(text),
     });
-    let input = io::Cursor::new(beginning).chain(input);
-    Ok(match format {
-        Format::Std => Box::new(StdReader::new(name, input)),
-        Format::Csv => Box::new(CsvReader::new(name, input)),
-        Format::RoadRunner => Box::new(RoadRunnerReader::new(name, input)),
-        Format::Aero => Box::new(AeroReader::new(name, input)?),
-    })
+    Ok((format, io::Cursor::new(beginning).chain(input)))
 }

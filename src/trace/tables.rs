@@ -33,6 +33,30 @@ pub(crate) struct Description<'a> {
     pub(crate) created: SiteId,
 }
 
+/// What in a text has a name.
+#[derive(Clone, Copy)]
+pub(crate) enum Named {
+    Strand,
+    Block,
+    Label,
+    /// An object of this kind.
+    Object(ObjectKind),
+}
+
+/// A name that a text gives to a number.
+pub(crate) struct Definition {
+    named: Named,
+    id: u32,
+    name: Name,
+}
+
+impl Definition {
+    pub(crate) fn new(named: Named, id: u32, name: &[u8]) -> Self {
+        let name = Name::new(name);
+        Self { named, id, name }
+    }
+}
+
 /// The names behind a trace's numbers, as its reader knows them.
 ///
 /// Memory follows the numbers, which are dense: an object that retires gives its entry to the next
@@ -55,9 +79,9 @@ pub struct Tables {
     kinds: Vec<ObjectKind>,
     objects: Vec<Object>,
     types: Vec<Name>,
-    type_ids: Option<Interner>,
+    type_ids: Interner,
     sites: Dense<u32, Option<SiteInfo>>,
-    labels: Vec<Name>,
+    labels: Dense<u32, Name>,
     blocks: Dense<BlockId, Block>,
     numbered: bool,
     former_strands: Former<StrandInfo>,
@@ -159,15 +183,14 @@ impl Tables {
     }
 
     fn intern_type(&mut self, name: &[u8]) -> u32 {
-        let ids = self.type_ids.get_or_insert_with(Interner::new);
+        let ids = &mut self.type_ids;
         let key = Key::new(name);
-        ids.get(&key, |id| self.types[id as usize].bytes())
-            .unwrap_or_else(|| {
-                let id = self.types.len() as u32;
-                self.types.push(Name::new(key.bytes()));
-                ids.insert(&key, id);
-                id
-            })
+        ids.get(&key).unwrap_or_else(|| {
+            let id = self.types.len() as u32;
+            self.types.push(Name::new(key.bytes()));
+            ids.insert(&key, id);
+            id
+        })
     }
 
     #[inline]
@@ -206,52 +229,17 @@ impl Tables {
         self.objects[at] = object;
     }
 
-    pub(crate) fn push_strand(&mut self, name: &[u8]) -> u32 {
-        self.strands.push(Some(Name::new(name)))
-    }
-
-    pub(crate) fn push_block(&mut self, name: &[u8]) -> u32 {
-        self.blocks.push(Block {
-            name: Name::new(name),
-            site: SiteId::NONE,
-        })
-    }
-
-    pub(crate) fn push_label(&mut self, name: &[u8]) -> u32 {
-        self.labels.push(Name::new(name));
-        self.labels.len() as u32 - 1
-    }
-
-    pub(crate) fn name_object(&mut self, id: u32, kind: ObjectKind, name: &[u8]) {
-        self.set_object(ObjectId(id), kind, Some(Name::new(name)), 0, SiteId::NONE);
-    }
-
-    pub(crate) fn strand_name(&self, id: u32) -> &[u8] {
-        self.strands
-            .get(StrandId(id))
-            .and_then(Option::as_ref)
-            .map_or(b"", Name::bytes)
-    }
-
-    pub(crate) fn block_name(&self, id: u32) -> &[u8] {
-        self.blocks
-            .get(BlockId(id))
-            .map_or(b"", |block| block.name.bytes())
-    }
-
-    pub(crate) fn label_name(&self, id: u32) -> &[u8] {
-        self.labels.get(id as usize).map_or(b"", Name::bytes)
-    }
-
-    pub(crate) fn object_name(&self, id: u32) -> &[u8] {
-        self.objects
-            .get(id as usize)
-            .and_then(|object| object.name.as_ref())
-            .map_or(b"", Name::bytes)
-    }
-
-    pub(crate) fn objects(&self) -> usize {
-        self.objects.len()
+    /// Takes a name of a text.
+    pub(crate) fn define(&mut self, definition: Definition) {
+        let Definition { named, id, name } = definition;
+        match named {
+            Named::Strand => *self.strands.entry(StrandId(id)) = Some(name),
+            Named::Block => self.blocks.entry(BlockId(id)).name = name,
+            Named::Label => *self.labels.entry(id) = name,
+            Named::Object(kind) => {
+                self.set_object(ObjectId(id), kind, Some(name), 0, SiteId::NONE);
+            }
+        }
     }
 
     /// The code of a number of the text, where it fits.
@@ -327,7 +315,7 @@ impl Names for Tables {
         if id.0 & LABEL == 0 {
             return Some(SiteInfo::Label(id.0.to_string()));
         }
-        let label = self.labels.get((id.0 & !LABEL) as usize)?;
+        let label = self.labels.get(id.0 & !LABEL)?;
         Some(place(&label.to_text()))
     }
 

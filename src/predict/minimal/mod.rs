@@ -34,7 +34,8 @@ use super::{
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use visits::{Place, Visits};
 use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Witnesses};
 
@@ -325,7 +326,7 @@ fn key(strand: StrandId, object: ObjectId) -> u64 {
 const SLOTS: usize = 1 << 16;
 
 fn slot(key: u64) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
+    FxBuildHasher.hash_one(key) as usize % SLOTS
 }
 
 /// Adds what lies between the last access and this one; false if there is no room.

@@ -1,96 +1,53 @@
 //! Reading RAPID's CSV.
 
 use std::io::Read;
+use std::ops::Range;
 
-use super::lines::{LineMap, Lines, shown};
+use super::lines::{Lines, shown};
 use super::names::Registry;
 use super::reader::{Argument, Wrong, apply, parse_operation};
+use super::text::{Batch, Parser, Syntax, Text};
 use crate::trace::intern::Key;
 use crate::trace::op::{self, Target};
-use crate::trace::{
-    Error, Event, ObjectKind, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
-};
+use crate::trace::{Error, ObjectKind, Op, SiteId, StrandId, Tables};
 
 const BATCH: usize = 4096;
 /// More columns than any trace has threads, and few enough to make strands of.
 const MAX_COLUMNS: usize = 1 << 14;
 
 /// Reads RAPID's CSV, a column a thread; the module's page says what that is.
-pub struct CsvReader<R> {
-    file: String,
-    lines: Lines<R>,
-    registry: Registry,
-    map: LineMap,
+pub type CsvReader<R> = Text<Parser<Csv, R>>;
+
+/// RAPID's CSV.
+#[derive(Default)]
+pub struct Csv {
     /// A line was read that is neither empty nor a comment.
     begun: bool,
 }
 
-impl<R: Read> CsvReader<R> {
-    /// Reads `input`; `file` is its name in errors.
-    pub fn new(file: &str, input: R) -> Self {
-        Self {
-            file: file.to_owned(),
-            lines: Lines::new(input),
-            registry: Registry::new(),
-            map: LineMap::default(),
-            begun: false,
-        }
-    }
-}
-
-impl<R: Read> Source for CsvReader<R> {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error> {
-        batch.clear();
-        self.map.clear();
-        self.registry.next_batch();
-        while batch.len() < BATCH && self.lines.more(&self.file)? {
-            let line = self.lines.line;
-            let text = self.lines.line();
-            let (start, next) = (self.lines.start, self.lines.start + text.len() + 1);
+impl Syntax for Csv {
+    fn parse<R: Read>(
+        &mut self,
+        lines: &mut Lines<R>,
+        registry: &mut Registry,
+        batch: &mut Batch,
+    ) -> Result<(), Error> {
+        while batch.events.len() < BATCH && lines.more()? {
+            let (start, line) = (lines.start, lines.line);
+            let text = lines.line();
+            let next = start + text.len() + 1;
             let text = text.strip_suffix(b"\r").unwrap_or(text);
-            let end = start + text.len();
             let skipped = text.trim_ascii().is_empty()
                 || text.starts_with(b"#")
                 || !std::mem::replace(&mut self.begun, true) && !text.contains(&b'(');
             if !skipped {
-                let before = batch.len();
-                let site = Tables::number(line).unwrap_or(SiteId::NONE);
-                parse_row(
-                    &mut self.registry,
-                    self.lines.window(),
-                    start,
-                    end,
-                    site,
-                    batch,
-                )
-                .map_err(|wrong| wrong.at(&self.file, line))?;
-                for index in before..batch.len() {
-                    self.map.note(index, line);
-                }
+                let row = start..start + text.len();
+                parse_row(registry, lines.window(), row, line, batch)
+                    .map_err(|wrong| wrong.at(lines.file(), line))?;
             }
-            self.lines.advance(&self.file, next)?;
+            lines.advance(next)?;
         }
-        Ok(!batch.is_empty())
-    }
-
-    fn names(&self) -> &Tables {
-        &self.registry.tables
-    }
-
-    fn semantics(&self) -> Semantics {
-        Semantics::Paper
-    }
-
-    fn file(&self) -> &str {
-        &self.file
-    }
-
-    fn place(&self, index: usize) -> Place {
-        Place::Line(self.map.line(index))
-    }
-
-    fn consumed(&self) -> u64 {
-        self.lines.consumed()
+        Ok(())
     }
 }
 
@@ -98,12 +55,13 @@ impl<R: Read> Source for CsvReader<R> {
 fn parse_row(
     registry: &mut Registry,
     text: &[u8],
-    start: usize,
-    end: usize,
-    site: SiteId,
-    batch: &mut Vec<Event>,
+    place: Range<usize>,
+    line: u64,
+    batch: &mut Batch,
 ) -> Result<(), Wrong> {
-    let row = &text[start..end];
+    let site = Tables::number(line).unwrap_or(SiteId::NONE);
+    let start = place.start;
+    let row = &text[place];
     let mut cell: Option<(usize, usize, usize)> = None;
     let mut from = start;
     for (column, piece) in row.split(|&byte| byte == b',').enumerate() {
@@ -128,13 +86,14 @@ fn parse_row(
     let name = format!("T{column}");
     let strand = registry.strand(&Key::new(name.as_bytes()));
     let field = &text[from..to];
-    let mut push =
-        |(op, argument): (Op, Argument)| batch.push(argument.event(StrandId(strand), site, op));
+    let mut push = |(op, argument): (Op, Argument)| {
+        batch.push(argument.event(StrandId(strand), site, op), line);
+    };
     let Some(variable) = field
         .strip_prefix(b"sync(")
         .and_then(|rest| rest.strip_suffix(b")"))
     else {
-        push(parse_operation(registry, text, from, to, parse, known)?);
+        push(parse_operation(registry, text, from..to, parse, known)?);
         return Ok(());
     };
     let lock = [b"VARLOCK-", variable, b"-KCOLRAV"].concat();

@@ -5,12 +5,13 @@ use std::io::Read;
 use super::MAX_LINE;
 use crate::trace::{Error, Place};
 
-const CHUNK: usize = 1 << 18;
-/// So many readable bytes follow the last line, so that a word can be loaded from anywhere in it.
-const PADDING: usize = 8;
+const CHUNK: usize = 1 << 16;
+/// So many readable bytes follow the last line, so that a block can be loaded from anywhere in it.
+pub(super) const PADDING: usize = 64;
 
 /// A window on the input that ends with a line's end.
-pub(super) struct Lines<R> {
+pub struct Lines<R> {
+    file: String,
     input: R,
     buffer: Vec<u8>,
     /// The lines not yet taken are `buffer[start..whole]`; up to `end` follows the beginning of the
@@ -25,8 +26,9 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(super) fn new(file: &str, input: R) -> Self {
         Self {
+            file: file.to_owned(),
             input,
             buffer: vec![0; CHUNK + MAX_LINE + PADDING + 1],
             start: 0,
@@ -38,13 +40,22 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// The whole window; the next line begins at `start`, and every line in it ends with `\n`.
     #[inline]
     pub(super) fn window(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// The next line with its end, without the rest.
+    /// Where the window's last line ends.
+    pub(super) fn end(&self) -> usize {
+        self.whole
+    }
+
+    /// The next line, without its end.
     pub(super) fn line(&self) -> &[u8] {
         let rest = &self.buffer[self.start..self.whole];
         let end = rest
@@ -56,13 +67,18 @@ impl<R: Read> Lines<R> {
 
     /// The line before `next` has been read.
     #[inline]
-    pub(super) fn advance(&mut self, file: &str, next: usize) -> Result<(), Error> {
+    pub(super) fn advance(&mut self, next: usize) -> Result<(), Error> {
         if next - self.start > MAX_LINE + 1 {
-            return Err(self.too_long(file));
+            return Err(self.too_long());
         }
-        self.start = next;
-        self.line += 1;
+        self.skip(next, 1);
         Ok(())
+    }
+
+    /// So many lines before `next` have been read.
+    pub(super) fn skip(&mut self, next: usize, lines: u64) {
+        self.start = next;
+        self.line += lines;
     }
 
     pub(super) fn consumed(&self) -> u64 {
@@ -71,16 +87,16 @@ impl<R: Read> Lines<R> {
 
     /// Makes sure that there is a line in the window; false at the end of the input.
     #[inline]
-    pub(super) fn more(&mut self, file: &str) -> Result<bool, Error> {
+    pub(super) fn more(&mut self) -> Result<bool, Error> {
         if self.start < self.whole {
             Ok(true)
         } else {
-            self.read(file)
+            self.read()
         }
     }
 
     #[cold]
-    fn read(&mut self, file: &str) -> Result<bool, Error> {
+    fn read(&mut self) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -94,7 +110,7 @@ impl<R: Read> Lines<R> {
             }
             searched = self.end;
             if self.end > MAX_LINE {
-                return Err(self.too_long(file));
+                return Err(self.too_long());
             }
             if self.ended {
                 if self.end == 0 {
@@ -112,19 +128,15 @@ impl<R: Read> Lines<R> {
                     self.consumed += count as u64;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io(file, error)),
+                Err(error) => return Err(Error::io(&self.file, error)),
             }
         }
     }
 
     #[cold]
-    fn too_long(&self, file: &str) -> Error {
-        Error::mismatch(
-            file,
-            Place::Line(self.line),
-            format!("a line of at most {MAX_LINE} bytes"),
-            "a longer one",
-        )
+    fn too_long(&self) -> Error {
+        let expected = format!("a line of at most {MAX_LINE} bytes");
+        Error::mismatch(&self.file, Place::Line(self.line), expected, "a longer one")
     }
 }
 
@@ -142,12 +154,17 @@ impl LineMap {
         self.next = u64::MAX;
     }
 
-    #[inline]
+    /// The event stands on this line.
     pub(super) fn note(&mut self, index: usize, line: u64) {
+        self.run(index, 1, line);
+    }
+
+    /// So many events stand one a line, from this one and this line on.
+    pub(super) fn run(&mut self, index: usize, count: usize, line: u64) {
         if line != self.next {
             self.exceptions.push((index, line));
         }
-        self.next = line + 1;
+        self.next = line + count as u64;
     }
 
     pub(super) fn line(&self, index: usize) -> u64 {

@@ -105,9 +105,11 @@
 
 mod csv;
 mod lines;
+mod marks;
 mod names;
 mod reader;
 mod roadrunner;
+mod text;
 mod writer;
 
 pub use csv::CsvReader;

@@ -1,16 +1,17 @@
 //! Reading STD.
 
 use std::io::Read;
+use std::ops::Range;
 
-use super::lines::{LineMap, Lines, shown};
-use super::names::Registry;
-use crate::trace::intern::{Key, load};
-use crate::trace::op::{self, Target};
-use crate::trace::{
-    Error, Event, MAX_NAME, ObjectKind, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
-};
+use rustc_hash::FxHashMap;
 
-const BATCH: usize = 4096;
+use super::lines::{Lines, shown};
+use super::marks;
+use super::names::{Registry, Space};
+use super::text::{Batch, Parser, Syntax, Text};
+use crate::trace::intern::{Key, canonical, first_bytes, load};
+use crate::trace::op::{self, TABLE, Target};
+use crate::trace::{Error, Event, MAX_NAME, ObjectKind, Op, Place, SiteId, StrandId, Tables};
 
 /// Reads the STD format; the module's page says what that is.
 ///
@@ -26,11 +27,30 @@ const BATCH: usize = 4096;
 /// assert!(!source.fill(&mut batch)?);
 /// # Ok::<(), aerodrome::trace::Error>(())
 /// ```
-pub struct StdReader<R> {
-    file: String,
-    lines: Lines<R>,
-    registry: Registry,
-    map: LineMap,
+pub type StdReader<R> = Text<Parser<Std, R>>;
+
+/// The STD format.
+pub struct Std {
+    /// Where the fields of the window end, and three more.
+    marks: Vec<u32>,
+    /// The usual operations by the bytes of their names: the length, and where the name of the
+    /// target is to be found.
+    usual: FxHashMap<u64, (usize, Op, Space)>,
+}
+
+impl Default for Std {
+    fn default() -> Self {
+        let usual = TABLE.iter().filter_map(|row| {
+            let key = Key::new(row.std.as_bytes());
+            let space = Space::of_target(row.op, row.target)?;
+            let length = key.bytes().len();
+            (length <= 8).then_some((key.word(), (length, row.op, space)))
+        });
+        Self {
+            marks: Vec::new(),
+            usual: usual.collect(),
+        }
+    }
 }
 
 /// What is wrong with a line.
@@ -53,80 +73,165 @@ impl Wrong {
     }
 }
 
-impl<R: Read> StdReader<R> {
-    /// Reads `input`; `file` is its name in errors.
-    pub fn new(file: &str, input: R) -> Self {
-        Self {
-            file: file.to_owned(),
-            lines: Lines::new(input),
-            registry: Registry::new(),
-            map: LineMap::default(),
+impl Syntax for Std {
+    fn parse<R: Read>(
+        &mut self,
+        lines: &mut Lines<R>,
+        registry: &mut Registry,
+        batch: &mut Batch,
+    ) -> Result<(), Error> {
+        while batch.events.is_empty() && lines.more()? {
+            self.parse_window(lines, registry, batch)?;
         }
+        Ok(())
     }
 }
 
-impl<R: Read> Source for StdReader<R> {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error> {
-        batch.clear();
-        self.map.clear();
-        self.registry.next_batch();
-        while batch.len() < BATCH && self.lines.more(&self.file)? {
-            let line = self.lines.line;
-            let start = self.lines.start;
-            match parse_line(&mut self.registry, self.lines.window(), start) {
-                Ok((event, next)) => {
-                    self.map.note(batch.len(), line);
-                    batch.push(event);
-                    self.lines.advance(&self.file, next)?;
+impl Std {
+    /// Parses all lines of the window.
+    fn parse_window<R: Read>(
+        &mut self,
+        lines: &mut Lines<R>,
+        registry: &mut Registry,
+        batch: &mut Batch,
+    ) -> Result<(), Error> {
+        self.marks.clear();
+        marks::find(lines.window(), lines.start, lines.end(), &mut self.marks);
+        // The last line has perhaps less than three.
+        self.marks.extend([lines.end() as u32 - 1; 3]);
+        let mut at = 0;
+        while lines.start < lines.end() {
+            at += 3 * self.parse_usual(&self.marks[at..], lines, registry, batch);
+            if lines.start == lines.end() {
+                break;
+            }
+            let line = Line::new(lines.start, &self.marks[at..]);
+            match parse_line(registry, lines.window(), &line) {
+                Ok(event) => {
+                    batch.push(event, lines.line);
+                    lines.advance(line.third + 1)?;
+                    at += 3;
                 }
                 Err(wrong) => {
-                    let text = self.lines.line();
-                    let (empty, next) = (text.trim_ascii().is_empty(), start + text.len() + 1);
-                    self.lines.advance(&self.file, next)?;
+                    let (text, number) = (lines.line(), lines.line);
+                    let (empty, end) = (text.trim_ascii().is_empty(), lines.start + text.len());
+                    lines.advance(end + 1)?;
                     if !empty {
-                        return Err(wrong.at(&self.file, line));
+                        return Err(wrong.at(lines.file(), number));
                     }
+                    // Blanks have no other mark.
+                    at += 1;
                 }
             }
         }
-        Ok(!batch.is_empty())
+        Ok(())
     }
 
-    fn names(&self) -> &Tables {
-        &self.registry.tables
+    /// Parses lines as long as they are usual; answers how many those are.
+    fn parse_usual<R: Read>(
+        &self,
+        marks: &[u32],
+        lines: &mut Lines<R>,
+        registry: &Registry,
+        batch: &mut Batch,
+    ) -> usize {
+        let text = lines.window();
+        let mut start = lines.start;
+        let before = batch.events.len();
+        let events = marks.chunks_exact(3).map_while(|marks| {
+            let line = Line::new(start, marks);
+            let event = self.usual(registry, text, &line)?;
+            start = line.third + 1;
+            Some(event)
+        });
+        batch.events.extend(events);
+        let count = batch.events.len() - before;
+        if count > 0 {
+            batch.lines.run(before, count, lines.line);
+        }
+        lines.skip(start, count as u64);
+        count
     }
 
-    fn semantics(&self) -> Semantics {
-        Semantics::Paper
-    }
-
-    fn file(&self) -> &str {
-        &self.file
-    }
-
-    fn place(&self, index: usize) -> Place {
-        Place::Line(self.map.line(index))
-    }
-
-    fn consumed(&self) -> u64 {
-        self.lines.consumed()
+    /// The event on a line whose names have all come before, in the form that most lines have.
+    #[inline(always)]
+    fn usual(&self, registry: &Registry, text: &[u8], line: &Line) -> Option<Event> {
+        let &Line {
+            start,
+            first,
+            second,
+            third,
+        } = line;
+        let three = text[first] == b'|' && text[second] == b'|' && text[third] == b'\n';
+        if !three || third - start > MAX_NAME {
+            return None;
+        }
+        let strand = registry.known(Space::Strands, &Key::within(text, start, first))?;
+        let word = load(text, first + 1);
+        let length = marks::first(word, b'(')?;
+        let &(expected, op, space) = self.usual.get(&first_bytes(word, length))?;
+        let (from, to) = (first + 1 + length + 1, second - 1);
+        if length != expected || from >= to || text[to] != b')' {
+            return None;
+        }
+        let target = registry.known(space, &Key::within(text, from, to))?;
+        let digits = third - (second + 1);
+        if !(1..=8).contains(&digits) {
+            return None;
+        }
+        let site = canonical(load(text, second + 1), digits)?;
+        Some(Event {
+            strand: StrandId(strand),
+            target,
+            site: SiteId(site),
+            op,
+        })
     }
 }
 
-/// The first `|` or line's end from `at` on, eight bytes at a time.
-#[inline]
-fn field_end(text: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The lowest marked byte is exact; borrows only reach upwards.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    loop {
-        let word = load(text, at);
-        let marks = zeros(word ^ (ONES * b'|' as u64)) | zeros(word ^ (ONES * b'\n' as u64));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
+/// The event on a line, whatever it looks like.
+#[inline(never)]
+fn parse_line(registry: &mut Registry, text: &[u8], line: &Line) -> Result<Event, Wrong> {
+    let &Line {
+        start,
+        first,
+        second,
+        third,
+    } = line;
+    if text[first] != b'|' || text[second] != b'|' {
+        return Err(fields(text, start));
+    }
+    if first == start {
+        return Err(Wrong::new("the name of a thread", "nothing"));
+    }
+    let strand = registry.strand(&bounded(text, start, first)?);
+    let operation = first + 1..second;
+    let (op, target) = parse_operation(registry, text, operation, op::parse_std, op::std_names)?;
+    if text[third] != b'\n' {
+        return Err(fields(text, start));
+    }
+    let site = location(registry, text, second + 1, third)?;
+    Ok(target.event(StrandId(strand), site, op))
+}
+
+/// A line of three fields: where it begins, and where the fields end.
+struct Line {
+    start: usize,
+    first: usize,
+    second: usize,
+    third: usize,
+}
+
+impl Line {
+    /// The line at `start`, whose marks come first.
+    #[inline(always)]
+    fn new(start: usize, marks: &[u32]) -> Self {
+        Self {
+            start,
+            first: marks[0] as usize,
+            second: marks[1] as usize,
+            third: marks[2] as usize,
         }
-        at += 8;
     }
 }
 
@@ -139,62 +244,14 @@ fn fields(text: &[u8], start: usize) -> Wrong {
     Wrong::new("three fields, thread|operation|location", shown(line))
 }
 
-/// The event on the line at `start`, and where the next line begins.
-#[inline]
-fn parse_line(registry: &mut Registry, text: &[u8], start: usize) -> Result<(Event, usize), Wrong> {
-    let first = field_end(text, start);
-    if text[first] != b'|' {
-        return Err(fields(text, start));
-    }
-    let second = field_end(text, first + 1);
-    if text[second] != b'|' {
-        return Err(fields(text, start));
-    }
-    if first == start {
-        return Err(Wrong::new("the name of a thread", "nothing"));
-    }
-    let strand = registry.strand(&bounded(text, start, first)?);
-    let (op, target) = parse_operation(
-        registry,
-        text,
-        first + 1,
-        second,
-        op::parse_std,
-        op::std_names,
-    )?;
-
-    let mut at = second + 1;
-    let mut number = 0;
-    while text[at].is_ascii_digit() && at < second + 11 {
-        number = number * 10 + u64::from(text[at] - b'0');
-        at += 1;
-    }
-    let canonical = at == second + 2 || text[second + 1] != b'0';
-    let site = match Tables::number(number) {
-        Some(site) if text[at] == b'\n' && canonical => site,
-        _ => {
-            at = field_end(text, second + 1);
-            if text[at] != b'\n' {
-                return Err(fields(text, start));
-            }
-            label(registry, text, second + 1, at)?
-        }
-    };
-    Ok((target.event(StrandId(strand), site, op), at + 1))
-}
-
-/// A location that is not simply a number.
-pub(super) fn label(
+/// The location in `text[start..end]`.
+pub(super) fn location(
     registry: &mut Registry,
     text: &[u8],
     start: usize,
     end: usize,
 ) -> Result<SiteId, Wrong> {
-    let end = if end > start && text[end - 1] == b'\r' {
-        end - 1
-    } else {
-        end
-    };
+    let end = end - usize::from(end > start && text[end - 1] == b'\r');
     let field = &text[start..end];
     if field.is_empty() {
         return Ok(SiteId::NONE);
@@ -211,7 +268,6 @@ pub(super) fn label(
 }
 
 /// The key of a name that is not too long.
-#[inline(always)]
 fn bounded(text: &[u8], start: usize, end: usize) -> Result<Key<'_>, Wrong> {
     if end - start > MAX_NAME {
         return Err(Wrong::new(
@@ -220,6 +276,22 @@ fn bounded(text: &[u8], start: usize, end: usize) -> Result<Key<'_>, Wrong> {
         ));
     }
     Ok(Key::within(text, start, end))
+}
+
+/// The name in `text[inner]`, which must be there.
+fn name<'t>(
+    text: &'t [u8],
+    inner: Option<(usize, usize)>,
+    what: &str,
+    field: &[u8],
+) -> Result<Key<'t>, Wrong> {
+    match inner {
+        Some((start, end)) if start < end => bounded(text, start, end),
+        _ => Err(Wrong::new(
+            format!("the name of {what} in parentheses"),
+            shown(field),
+        )),
+    }
 }
 
 /// What the argument of an operation stands for.
@@ -244,23 +316,17 @@ impl Argument {
     }
 }
 
-/// The operation in `text[start..end]`; `parse` knows the names, and `known` lists them for an
-/// error.
-#[inline]
+/// The operation in `text[place]`; `parse` knows the names, and `known` lists them for an error.
 pub(super) fn parse_operation(
     registry: &mut Registry,
     text: &[u8],
-    start: usize,
-    end: usize,
+    place: Range<usize>,
     parse: impl Fn(&[u8]) -> Option<(Op, Target)>,
     known: impl Fn() -> String,
 ) -> Result<(Op, Argument), Wrong> {
+    let Range { start, end } = place;
     let field = &text[start..end];
-    // Most events are reads and writes.
-    let open = match field {
-        [_, b'(', ..] => Some(1),
-        _ => field.iter().position(|&byte| byte == b'('),
-    };
+    let open = field.iter().position(|&byte| byte == b'(');
     let (name, inner) = match open {
         Some(open) if field[field.len() - 1] == b')' => {
             (&field[..open], Some((start + open + 1, end - 1)))
@@ -276,7 +342,6 @@ pub(super) fn parse_operation(
 }
 
 /// The operation on the argument in `text[inner]`; `field` is what an error shows.
-#[inline]
 pub(super) fn apply(
     registry: &mut Registry,
     text: &[u8],
@@ -285,22 +350,15 @@ pub(super) fn apply(
     inner: Option<(usize, usize)>,
     field: &[u8],
 ) -> Result<(Op, Argument), Wrong> {
-    let needed = |what: &str| match inner {
-        Some((start, end)) if start < end => bounded(text, start, end),
-        _ => Err(Wrong::new(
-            format!("the name of {what} in parentheses"),
-            shown(field),
-        )),
-    };
     let number = match target {
         Target::Object(kind) => {
             let what = match kind {
                 ObjectKind::Lock => "a lock",
                 _ => "a variable",
             };
-            registry.object(&needed(what)?, op, kind)
+            registry.object(&name(text, inner, what, field)?, op, kind)
         }
-        Target::Strand => registry.strand(&needed("a thread")?),
+        Target::Strand => registry.strand(&name(text, inner, "a thread", field)?),
         Target::Block => {
             let (start, end) = inner.unwrap_or((0, 0));
             registry.block(&bounded(text, start, end)?)

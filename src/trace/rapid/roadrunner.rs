@@ -2,13 +2,12 @@
 
 use std::io::Read;
 
-use super::lines::{LineMap, Lines, shown};
+use super::lines::{Lines, shown};
 use super::names::Registry;
-use super::reader::{Wrong, apply, label};
+use super::reader::{self, Wrong, apply};
+use super::text::{Batch, Parser, Syntax, Text};
 use crate::trace::intern::Key;
-use crate::trace::{
-    Error, Event, MAX_NAME, Op, Place, Semantics, SiteId, Source, StrandId, Tables,
-};
+use crate::trace::{Error, Event, MAX_NAME, Op, SiteId, StrandId};
 
 const BATCH: usize = 4096;
 const EXPECTED: &str = "an operation (Rd Wr ARd AWr VRd VWr Acquire Release Start Join Enter Exit) and its two arguments";
@@ -26,69 +25,32 @@ const EXPECTED: &str = "an operation (Rd Wr ARd AWr VRd VWr Acquire Release Star
 /// assert_eq!(source.names().object(batch[1].object()).name.as_deref(), Some("@01.sum_I"));
 /// # Ok::<(), aerodrome::trace::Error>(())
 /// ```
-pub struct RoadRunnerReader<R> {
-    file: String,
-    lines: Lines<R>,
-    registry: Registry,
-    map: LineMap,
-}
+pub type RoadRunnerReader<R> = Text<Parser<RoadRunner, R>>;
 
-impl<R: Read> RoadRunnerReader<R> {
-    /// Reads `input`; `file` is its name in errors.
-    pub fn new(file: &str, input: R) -> Self {
-        Self {
-            file: file.to_owned(),
-            lines: Lines::new(input),
-            registry: Registry::new(),
-            map: LineMap::default(),
-        }
-    }
-}
+/// The log of RoadRunner's printing tool.
+#[derive(Default)]
+pub struct RoadRunner;
 
-impl<R: Read> Source for RoadRunnerReader<R> {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<bool, Error> {
-        batch.clear();
-        self.map.clear();
-        self.registry.next_batch();
-        while batch.len() < BATCH && self.lines.more(&self.file)? {
-            let (line, start) = (self.lines.line, self.lines.start);
-            let text = self.lines.line();
+impl Syntax for RoadRunner {
+    fn parse<R: Read>(
+        &mut self,
+        lines: &mut Lines<R>,
+        registry: &mut Registry,
+        batch: &mut Batch,
+    ) -> Result<(), Error> {
+        while batch.events.len() < BATCH && lines.more()? {
+            let (line, start) = (lines.line, lines.start);
+            let text = lines.line();
             let next = start + text.len() + 1;
             let length = text.strip_suffix(b"\r").unwrap_or(text).len();
             if is_event(text) {
-                let event = parse(
-                    &mut self.registry,
-                    self.lines.window(),
-                    start,
-                    start + length,
-                )
-                .map_err(|wrong| wrong.at(&self.file, line))?;
-                self.map.note(batch.len(), line);
-                batch.push(event);
+                let event = parse(registry, lines.window(), start, start + length)
+                    .map_err(|wrong| wrong.at(lines.file(), line))?;
+                batch.push(event, line);
             }
-            self.lines.advance(&self.file, next)?;
+            lines.advance(next)?;
         }
-        Ok(!batch.is_empty())
-    }
-
-    fn names(&self) -> &Tables {
-        &self.registry.tables
-    }
-
-    fn semantics(&self) -> Semantics {
-        Semantics::Paper
-    }
-
-    fn file(&self) -> &str {
-        &self.file
-    }
-
-    fn place(&self, index: usize) -> Place {
-        Place::Line(self.map.line(index))
-    }
-
-    fn consumed(&self) -> u64 {
-        self.lines.consumed()
+        Ok(())
     }
 }
 
@@ -168,6 +130,6 @@ fn location(
     let (from, to) = word(text, first, end);
     match &text[from..to] {
         b"null" => Ok(SiteId::NONE),
-        _ => label(registry, text, from, to),
+        _ => reader::location(registry, text, from, to),
     }
 }

@@ -14,202 +14,20 @@
 //! observed run's before all others. Paths that lead out of these are given up; the runs that are
 //! counted at the full cut are the runs that were explored.
 
+mod level;
+
 use super::computation::{Computation, Message, Relevant};
 use super::graph::GraphBuilder;
-use super::property::{Monitor, MonitorState, Span, Truths};
+use super::property::{Monitor, Span, Truths};
 use super::{Counterexample, Limits, Step};
+use level::{CutTable, Edge, Level, NONE};
 use std::collections::VecDeque;
-
-/// No node, no edge, no cut.
-const NONE: u32 = u32::MAX;
 
 /// How many steps of the observed run are shown beside a counterexample at most.
 const OBSERVED_STEPS: usize = 1_000;
 
 /// After how many levels events that nothing can refer to are freed.
 const RELEASE_EVERY: u64 = 64;
-
-/// A cut with one of its monitor states.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    monitor: MonitorState,
-    /// How many runs lead here.
-    runs: u128,
-    /// Whether they have broken the property; what the monitor remembers does not matter then.
-    violated: bool,
-    cut: u32,
-    /// The next node of the same cut.
-    next: u32,
-    /// The edges that lead here, the latest first.
-    edges: u32,
-}
-
-/// From a node of the level before.
-#[derive(Clone, Copy, Debug)]
-struct Edge {
-    from: u32,
-    chain: u32,
-    next: u32,
-}
-
-/// All consistent cuts of one number of events. The observed run's cut is number 0.
-#[derive(Debug, Default)]
-struct Level {
-    /// Counts for each cut, `width` of them.
-    cuts: Vec<u32>,
-    width: usize,
-    hashes: Vec<u64>,
-    /// Values for each cut, one for each variable.
-    states: Vec<i64>,
-    truths: Vec<Truths>,
-    /// The first node of each cut.
-    first: Vec<u32>,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
-    /// The observed run's node.
-    observed: u32,
-}
-
-impl Level {
-    fn clear(&mut self, width: usize) {
-        self.cuts.clear();
-        self.width = width;
-        self.hashes.clear();
-        self.states.clear();
-        self.truths.clear();
-        self.first.clear();
-        self.nodes.clear();
-        self.edges.clear();
-        self.observed = NONE;
-    }
-
-    fn len(&self) -> usize {
-        self.first.len()
-    }
-
-    fn cut(&self, cut: usize) -> &[u32] {
-        &self.cuts[cut * self.width..][..self.width]
-    }
-
-    fn state(&self, cut: usize) -> &[i64] {
-        let variables = self.states.len() / self.len();
-        &self.states[cut * variables..][..variables]
-    }
-
-    /// More chains than when the level was made: none of their events has happened.
-    fn widen(&mut self, width: usize) {
-        if self.width < width {
-            let mut cuts = Vec::with_capacity(self.len() * width);
-            for cut in 0..self.len() {
-                cuts.extend_from_slice(self.cut(cut));
-                cuts.resize((cut + 1) * width, 0);
-            }
-            self.cuts = cuts;
-            self.width = width;
-        }
-    }
-
-    /// The number of the node of this cut with this monitor state, new or known; nothing where it
-    /// would be one too many.
-    fn node(
-        &mut self,
-        cut: u32,
-        monitor: MonitorState,
-        violated: bool,
-        limit: usize,
-    ) -> Option<u32> {
-        let mut at = self.first[cut as usize];
-        while at != NONE {
-            let node = &self.nodes[at as usize];
-            if node.violated == violated && (violated || node.monitor == monitor) {
-                return Some(at);
-            }
-            at = node.next;
-        }
-        if self.nodes.len() >= limit {
-            return None;
-        }
-        let next = self.first[cut as usize];
-        let number = self.nodes.len() as u32;
-        self.first[cut as usize] = number;
-        self.nodes.push(Node {
-            monitor,
-            runs: 0,
-            violated,
-            cut,
-            next,
-            edges: NONE,
-        });
-        Some(number)
-    }
-}
-
-/// Finds a level's cuts by their counts. Slots are stamped with the level they belong to, so that
-/// none has to be cleared.
-#[derive(Debug)]
-struct CutTable {
-    slots: Vec<(u64, u32)>,
-    stamp: u64,
-}
-
-impl CutTable {
-    fn start_level(&mut self) {
-        self.stamp += 1;
-    }
-
-    fn grow(&mut self, level: &Level) {
-        if self.slots.len() < 2 * (level.len() + 1) {
-            self.slots = vec![(0, 0); self.slots.len() * 2];
-            for (number, &hash) in level.hashes.iter().enumerate() {
-                let slot = self.vacant(hash);
-                self.slots[slot] = (self.stamp, number as u32);
-            }
-        }
-    }
-
-    fn start(&self, hash: u64) -> usize {
-        (hash ^ hash >> 32) as usize & (self.slots.len() - 1)
-    }
-
-    fn vacant(&self, hash: u64) -> usize {
-        let mut slot = self.start(hash);
-        while self.slots[slot].0 == self.stamp {
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-        slot
-    }
-
-    /// The cut, where the level has it.
-    fn find(&self, level: &Level, hash: u64, cut: &[u32]) -> Option<u32> {
-        let mut slot = self.start(hash);
-        loop {
-            let (stamp, number) = self.slots[slot];
-            if stamp != self.stamp {
-                return None;
-            }
-            if level.hashes[number as usize] == hash && level.cut(number as usize) == cut {
-                return Some(number);
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    fn insert(&mut self, level: &Level, hash: u64, number: u32) {
-        self.grow(level);
-        let slot = self.vacant(hash);
-        self.slots[slot] = (self.stamp, number);
-    }
-}
-
-/// A cut's hash is the sum of its counts, each times its chain's own odd number: one more event is
-/// one addition.
-fn multiplier(chain: usize) -> u64 {
-    // The finalizer of SplitMix64.
-    let mut z = (chain as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) | 1
-}
 
 /// A counterexample that waits for the observed run to catch up with it.
 #[derive(Debug)]
@@ -243,7 +61,6 @@ pub(super) struct Levels {
     depth: u64,
     spare: Vec<Level>,
     table: CutTable,
-    multipliers: Vec<u64>,
     states: u64,
     narrowed: bool,
     late: bool,
@@ -280,11 +97,7 @@ impl Levels {
             kept: 0,
             depth: 0,
             spare: Vec::new(),
-            table: CutTable {
-                slots: vec![(0, 0); 64],
-                stamp: 0,
-            },
-            multipliers: Vec::new(),
+            table: CutTable::default(),
             states: 0,
             narrowed: false,
             late: false,
@@ -319,7 +132,6 @@ impl Levels {
     /// The first level: the initial state.
     pub(super) fn start(&mut self, initial: &[i64]) -> Result<(), Overflow> {
         let mut level = Level::default();
-        level.hashes.push(0);
         level.states.extend_from_slice(initial);
         let truths = self.truths(initial)?;
         level.truths.push(truths);
@@ -368,14 +180,11 @@ impl Levels {
     /// Builds the next level. At least one event must wait, and none be missing.
     fn expand(&mut self) -> Result<(), Overflow> {
         let width = self.computation.chains();
-        for chain in self.multipliers.len()..width {
-            self.multipliers.push(multiplier(chain));
-        }
         let mut level = self.levels.pop_back().expect("the first level was started");
         level.widen(width);
         let mut next = self.spare.pop().unwrap_or_default();
         next.clear(width);
-        self.table.start_level();
+        self.table.clear();
         let first = self.observed_next(&level);
         for cut in 0..level.len() {
             // The observed run goes first, so that its cut is number 0 and no bound can lose it.
@@ -448,21 +257,19 @@ impl Levels {
         observed: bool,
         next: &mut Level,
     ) -> Result<(), Overflow> {
-        let hash = level.hashes[cut].wrapping_add(self.multipliers[chain]);
         self.scratch.clear();
         self.scratch.extend_from_slice(level.cut(cut));
         self.scratch[chain] += 1;
-        let target = match self.table.find(next, hash, &self.scratch) {
-            Some(target) => target,
-            None if next.nodes.len() >= self.limits.width => {
+        let target = match self.table.find(next, &self.scratch) {
+            Ok(target) => target,
+            Err(_) if next.nodes.len() >= self.limits.width => {
                 self.narrowed = true;
                 return Ok(());
             }
-            None => {
+            Err(key) => {
                 let target = next.len() as u32;
-                self.table.insert(next, hash, target);
+                self.table.insert(key, target);
                 next.cuts.extend_from_slice(&self.scratch);
-                next.hashes.push(hash);
                 let start = next.states.len();
                 next.states.extend_from_slice(level.state(cut));
                 next.states[start + event.variable] = event.value;

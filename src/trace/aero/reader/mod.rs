@@ -1,10 +1,11 @@
 //! Reading `.aero`.
 
+mod definitions;
+
 use std::io::{self, Read};
 
 use crate::trace::{
-    BlockId, BlockInfo, Description, Error, Event, ObjectId, ObjectKind, Op, Place, Semantics,
-    SiteId, SiteInfo, Source, StrandId, TABLE, Tables, Target,
+    Error, Event, Op, Place, Semantics, SiteId, Source, StrandId, TABLE, Tables, Target,
 };
 
 /// For each of the 64 codes: the operation, and whose limit its target has.
@@ -368,145 +369,6 @@ impl<R: Read> AeroReader<R> {
             Err(self.invalid(code, strand, target, site))
         }
     }
-
-    /// Takes the definition at `next`, after so many events of the batch; false where the batch has
-    /// to end before it.
-    fn define(&mut self, words: &[[u8; 8]], pending: usize) -> Result<bool, Wrong> {
-        let at = self.next;
-        let head = u64::from_le_bytes(words[at]);
-        let (what, kind, length) = (
-            head >> 6 & 7,
-            (head >> 9 & 7) as usize,
-            (head >> 16 & 0xffff) as usize,
-        );
-        let number = (head >> 32) as u32;
-        let end = at + 1 + length.div_ceil(8);
-        let Some(body) = words.get(at + 1..end) else {
-            return Err(Wrong::new(
-                at,
-                format!("a definition of {length} bytes"),
-                "the end of the frame",
-            ));
-        };
-        let body = &body.as_flattened()[..length];
-        let short = || Wrong::new(at, "a longer definition", format!("{length} bytes"));
-        let field = |at: usize| -> Result<u32, Wrong> {
-            let bytes = body.get(at..at + 4).ok_or_else(short)?;
-            Ok(u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
-        };
-        let limit = match what {
-            super::DEFINE_STRAND => LIMIT_STRANDS,
-            super::DEFINE_OBJECT => LIMIT_OBJECTS,
-            super::DEFINE_SOURCE | super::DEFINE_LABEL => LIMIT_SITES,
-            super::DEFINE_BLOCK => LIMIT_BLOCKS,
-            _ => {
-                return Err(Wrong::new(
-                    at,
-                    "a definition of a known sort (0 to 4)",
-                    what.to_string(),
-                ));
-            }
-        };
-        let limit = usize::from(limit);
-        let known = self.limits[limit];
-        let again = what == super::DEFINE_STRAND || what == super::DEFINE_OBJECT;
-        if number > known || number == u32::MAX || (number < known && !again) {
-            let expected = if again {
-                format!("a number up to {known}")
-            } else {
-                format!("number {known}")
-            };
-            return Err(Wrong::new(at, expected, number.to_string()));
-        }
-        let new = number == known;
-        let hands_over = !new && head & super::SAME_OWNER == 0;
-        let position = self.events + pending as u64;
-        match what {
-            super::DEFINE_STRAND => {
-                let (id, name) = (StrandId(number), name_in(at, body)?);
-                let renames = new || !self.tables.is_strand(id, name);
-                if renames && !new && pending > 0 {
-                    return Ok(false);
-                }
-                if hands_over {
-                    self.tables.hand_over_strand(id, position);
-                }
-                if renames {
-                    self.tables.name_strand(id, name);
-                }
-            }
-            super::DEFINE_OBJECT => {
-                let Some(&kind) = ObjectKind::ALL.get(kind) else {
-                    return Err(Wrong::new(
-                        at,
-                        "an object's kind (0 to 5)",
-                        kind.to_string(),
-                    ));
-                };
-                let (created, lengths) = (self.site(at, field(0)?)?, field(4)?);
-                let mut rest = &body[8..];
-                let mut name = |length: u16| {
-                    if length == super::NO_NAME {
-                        return Ok(None);
-                    }
-                    let (name, after) = rest
-                        .split_at_checked(usize::from(length))
-                        .ok_or_else(short)?;
-                    rest = after;
-                    name_in(at, name).map(Some)
-                };
-                let info = Description {
-                    kind,
-                    name: name(lengths as u16)?,
-                    type_name: name((lengths >> 16) as u16)?,
-                    created,
-                };
-                let id = ObjectId(number);
-                let differs = new || !self.tables.is_object(id, &info);
-                if differs && !new && pending > 0 {
-                    return Ok(false);
-                }
-                if hands_over {
-                    self.tables.hand_over_object(id, position);
-                }
-                if differs {
-                    self.tables.describe_object(id, &info);
-                }
-            }
-            super::DEFINE_SOURCE => {
-                let (line, column) = (field(0)?, field(4)?);
-                let file = text(at, &body[8..])?.to_owned();
-                self.tables
-                    .define_site(SiteId(number), &SiteInfo::Source { file, line, column });
-            }
-            super::DEFINE_LABEL => self
-                .tables
-                .define_site(SiteId(number), &SiteInfo::Label(text(at, body)?.to_owned())),
-            _ => {
-                let site = self.site(at, field(0)?)?;
-                field(4)?;
-                let name = text(at, &body[8..])?.to_owned();
-                self.tables
-                    .define_block(BlockId(number), &BlockInfo { name, site });
-            }
-        }
-        self.limits[limit] = known.max(number + 1);
-        self.next = end;
-        Ok(true)
-    }
-
-    fn site(&self, at: usize, site: u32) -> Result<SiteId, Wrong> {
-        let known = self.limits[usize::from(LIMIT_SITES)];
-        if site < known {
-            Ok(SiteId(site))
-        } else {
-            Err(Wrong::new(
-                at,
-                format!("a site below {known}"),
-                format!("site {site} in a definition"),
-            ))
-        }
-    }
 }
 
 impl<R: Read> Source for AeroReader<R> {
@@ -576,25 +438,6 @@ impl<R: Read> Source for AeroReader<R> {
     fn consumed(&self) -> u64 {
         self.consumed
     }
-}
-
-/// A name in the definition at this word.
-fn text(word: usize, bytes: &[u8]) -> Result<&str, Wrong> {
-    std::str::from_utf8(bytes).map_err(|_| {
-        Wrong::new(
-            word,
-            "a name in UTF-8",
-            format!("`{}`", bytes.escape_ascii()),
-        )
-    })
-}
-
-/// The same as bytes. Most names are ASCII, which is seen at once.
-fn name_in(word: usize, bytes: &[u8]) -> Result<&[u8], Wrong> {
-    if !bytes.is_ascii() {
-        text(word, bytes)?;
-    }
-    Ok(bytes)
 }
 
 /// Reads until the buffer is full or the input ends; says how much there was.
