@@ -3,7 +3,9 @@
 //! `asplos2020` runs every engine on traces with the parameters of Mathur and Viswanathan's tables 1
 //! and 2, then on the shape on which a transaction graph grows, then on longer and longer traces.
 //! `cav2009` runs the meta-analysis with the parameters of Farzan, Madhusudan and Sorrentino's table
-//! 1. Traces are made, not recorded: their numbers are the papers', their events are ours.
+//! 1. Traces are made, not recorded: their numbers are the papers', their events are ours. `tse2006`
+//! prints Wang and Stoller's tables 1 to 4 for the shapes of their twelve programs, by their
+//! algorithms to the letter.
 //!
 //! `AERODROME_PAPER_EVENTS` is the number of events that a trace has at most (2,000,000), and
 //! `AERODROME_PAPER_SECONDS` the time limit of an engine (10). What is scaled down says so.
@@ -13,6 +15,17 @@ use std::time::{Duration, Instant};
 use aerodrome::check::EngineKind;
 use aerodrome::predict::{AnalysisKind, Predictor};
 use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
+
+#[path = "../tests/predict_papers/notation.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod notation;
+#[path = "../tests/predict_common/mod.rs"]
+mod predict_common;
+#[path = "../tests/predict_papers/programs.rs"]
+mod programs;
+#[path = "../tests/predict_papers/published/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod published;
 
 /// Where a trace has its violation.
 #[derive(Clone, Copy, PartialEq)]
@@ -415,6 +428,72 @@ fn cav2009() {
     }
 }
 
+fn tse2006() {
+    use programs::PROGRAMS;
+    println!(
+        "Wang and Stoller, TSE 2006. Methods: bugs-benign-false alarms. Ours, then the paper's."
+    );
+    println!("\nTable 1 (online is Atomizer and has missed ones last), and method consistency\n");
+    let row = |name: &str, cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>22}")).collect();
+        println!("{name:14}{}", cells.concat());
+    };
+    let head = |names: &[&str]| {
+        row(
+            "",
+            &names.iter().map(|it| it.to_string()).collect::<Vec<_>>(),
+        )
+    };
+    head(&["online", "offline", "blocks", "method consistency"]);
+    for program in &PROGRAMS {
+        let [online, offline, blocks, consistency] = program.row_1();
+        let ours = [online, offline, blocks].into_iter().zip(program.table_1);
+        let mut cells: Vec<String> = ours
+            .map(|(ours, paper)| format!("{ours} | {paper}"))
+            .collect();
+        cells.push(consistency);
+        row(program.name, &cells);
+    }
+    println!(
+        "\nTable 2: reduction with more and more improvements; variables that race in brackets\n"
+    );
+    head(&[
+        "none",
+        "escape",
+        "happen-before",
+        "multilockset",
+        "AcqA*Rel",
+    ]);
+    for program in &PROGRAMS {
+        let cells = program.row_2().into_iter().zip(program.table_2);
+        let cells = cells.map(|((ours, races), paper)| format!("{ours} [{races}] | {paper}"));
+        row(program.name, &cells.collect::<Vec<_>>());
+    }
+    println!("\nTable 3: blocks; variables and pairs of variables in brackets\n");
+    head(&["none", "escape", "happen-before"]);
+    for program in &PROGRAMS {
+        let cells = program.row_3().into_iter().zip(program.table_3);
+        let cells =
+            cells.map(|((ours, one, two), paper)| format!("{ours} [{one}-{two}] | {paper}"));
+        row(program.name, &cells.collect::<Vec<_>>());
+    }
+    println!("\nTable 4: variables kept by reduction, blocks, part of the events before escape\n");
+    head(&["kept", "blocks", "unescaped"]);
+    for program in &PROGRAMS {
+        let (kept, blocks, unescaped) = program.row_4();
+        let ours = [
+            kept.to_string(),
+            blocks.to_string(),
+            format!("{unescaped:.2}"),
+        ];
+        let cells = ours.into_iter().zip(program.table_4);
+        let cells = cells.map(|(ours, paper)| format!("{ours} | {paper}"));
+        row(program.name, &cells.collect::<Vec<_>>());
+    }
+}
+
+const PAPERS: &str = "asplos2020, cav2009, tse2006";
+
 fn main() {
     let ids: Vec<String> = std::env::args()
         .skip(1)
@@ -424,13 +503,14 @@ fn main() {
         match id.as_str() {
             "asplos2020" => asplos2020(),
             "cav2009" => cav2009(),
+            "tse2006" => tse2006(),
             other => {
-                eprintln!("expected a paper (asplos2020, cav2009), found `{other}`");
+                eprintln!("expected a paper ({PAPERS}), found `{other}`");
                 std::process::exit(2);
             }
         }
     }
     if ids.is_empty() {
-        println!("which paper? asplos2020, cav2009");
+        println!("which paper? {PAPERS}");
     }
 }

@@ -138,11 +138,70 @@ fn by_the_rules_of_2003_a_region_that_only_reads_counts_and_the_exit_code_stays_
     assert!(!hinted(&[]));
 }
 
+/// Runs `predict` on a trace in a file.
+fn predict_file(arguments: &[&str], trace: &str) -> Output {
+    let name = format!(
+        "aerodrome-cascade-{}-{}.std",
+        std::process::id(),
+        trace.len()
+    );
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, trace).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aerodrome"));
+    let output = command.arg("predict").args(arguments).arg(&path).output();
+    std::fs::remove_file(&path).expect("still there");
+    output.expect("the command ends")
+}
+
+#[test]
+fn the_cascade_searches_where_reduction_has_doubts_and_tells_hints_that_the_search_confirms() {
+    let told = |arguments: &[&str], trace: &str| {
+        let output = predict_file(arguments, trace);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (
+            output.status.code(),
+            text.contains("(minimal)"),
+            text.contains("not reducible"),
+        )
+    };
+    // The search agrees with the hint.
+    assert_eq!(told(&["--cascade"], RUN), (Some(1), true, true));
+    // Reduction hints at what the search shows atomic: two reads of what nobody writes, and then
+    // what the other only reads.
+    let alarm = "\
+T0|begin(publish)|1
+T0|w(a)|2
+T0|w(b)|3
+T0|end(publish)|4
+T1|r(b)|5
+";
+    assert_eq!(told(&[], alarm), (Some(0), false, false));
+    let alarm = alarm.replace("T1|r(b)|5", "T1|r(b)|5\nT2|r(a)|6");
+    assert_eq!(told(&[], &alarm), (Some(0), false, true));
+    assert_eq!(told(&["--cascade"], &alarm), (Some(0), false, false));
+    // All transactions are reducible.
+    let reducible = RUN.replace("T0|rel(l)|4\nT0|acq(l)|5\n", "");
+    assert_eq!(told(&["--cascade"], &reducible), (Some(0), false, false));
+}
+
+#[test]
+fn the_cascade_wants_a_file_and_no_list_of_analyses() {
+    let refused = |arguments: &[&str]| {
+        let output = predict(arguments, RUN);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let text = refused(&["--cascade"]);
+    assert!(text.contains("expected a file, found `-`"), "{text}");
+    let text = refused(&["--cascade", "--analysis", "blocks"]);
+    assert!(text.contains("cannot be used with"), "{text}");
+}
+
 #[test]
 fn bad_input_unknown_analyses_and_unknown_rules_exit_with_2_and_say_why() {
     for (option, known) in [
         ("--analysis", "minimal, blocks, reduction, deadlock"),
-        ("--rules", "rv2003, tse2006"),
+        ("--rules", "rv2003, tse2006, escape"),
     ] {
         let output = predict(&[option, "magic"], RUN);
         assert_eq!(output.status.code(), Some(2));

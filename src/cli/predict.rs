@@ -1,5 +1,6 @@
 //! `aerodrome predict`: what would other schedules of the same run show?
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use clap::Args;
@@ -7,9 +8,10 @@ use clap::Args;
 use super::report::Pages;
 use super::{Failure, Input, Reading, Terminal, Verdict, one_of, print};
 use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast};
+use crate::predict::{AnalysisKind, Feed, Forecast, Prediction, Predictions};
 use crate::report::Report;
 use crate::report::source::Workspace;
+use crate::trace::{BlockId, Source};
 
 /// Say what other schedules of the same run would show
 ///
@@ -24,6 +26,10 @@ Analyses:
   reduction  transactions that are not reducible, and races: hints
   deadlock   locks taken in a circle
 
+With --cascade, reduction and deadlock look first. If they show every transaction atomic, that is
+all. Otherwise the trace is read again for the other two, and hints are told for the blocks that
+these find broken.
+
 Exit code: 0 minimal and blocks predict nothing, 1 they do, 2 the input or the usage is wrong.
 
 Examples:
@@ -37,10 +43,15 @@ pub(super) struct Arguments {
     #[arg(value_parser = one_of::<AnalysisKind>(AnalysisKind::ALL.map(AnalysisKind::name)))]
     analysis: Vec<AnalysisKind>,
     /// What reduction leaves out: by tse2006, the default, critical sections that only touch what
-    /// nobody changes or nobody else uses; by rv2003 nothing, for more hints
+    /// nobody changes or nobody else uses; by rv2003 nothing, for more hints; by escape also what a
+    /// thread does with an object before it can have told another of it
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = one_of::<Rules>(Rules::ALL.map(Rules::name)))]
     rules: Option<Rules>,
+    /// Search for schedules only if reduction leaves a doubt, and tell its hints only where the
+    /// search agrees
+    #[arg(long, conflicts_with = "analysis")]
+    cascade: bool,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -53,27 +64,15 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, Failure> {
-    let file = &arguments.file;
     let kinds = match &arguments.analysis[..] {
         [] => &AnalysisKind::ALL,
         asked => asked,
     };
-    let mut not_atomic = arguments.reading.not_atomic()?;
-    let mut source = arguments.input.open(file)?;
-    let semantics = arguments.reading.semantics.unwrap_or(source.semantics());
-    let mut feed = Feed::new(semantics, kinds, arguments.rules.unwrap_or_default());
-    let events = super::feed::feed(
-        source.as_mut(),
-        not_atomic.as_mut(),
-        terminal.progress(file),
-        |_, event, position, names| {
-            if let Some(event) = event {
-                feed.step(event, position, names);
-            }
-            ControlFlow::Continue(())
-        },
-    )?;
-    let predictions = feed.predictions(source.names());
+    let (predictions, source, events) = if arguments.cascade {
+        cascade(&arguments, terminal)?
+    } else {
+        predict(&arguments, kinds, terminal)?
+    };
     let forecast = Forecast::new(&predictions, source.names());
     if arguments.json {
         print(&(forecast.json() + "\n"))?;
@@ -96,6 +95,62 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
     } else {
         Verdict::Clean
     })
+}
+
+/// What some analyses found, the trace, and how many events it has.
+type Read = (Predictions, Box<dyn Source>, u64);
+
+fn predict(
+    arguments: &Arguments,
+    kinds: &[AnalysisKind],
+    terminal: &Terminal,
+) -> Result<Read, Failure> {
+    let file = &arguments.file;
+    let mut not_atomic = arguments.reading.not_atomic()?;
+    let mut source = arguments.input.open(file)?;
+    let semantics = arguments.reading.semantics.unwrap_or(source.semantics());
+    let mut feed = Feed::new(semantics, kinds, arguments.rules.unwrap_or_default());
+    let events = super::feed::feed(
+        source.as_mut(),
+        not_atomic.as_mut(),
+        terminal.progress(file),
+        |_, event, position, names| {
+            if let Some(event) = event {
+                feed.step(event, position, names);
+            }
+            ControlFlow::Continue(())
+        },
+    )?;
+    let predictions = feed.predictions(source.names());
+    Ok((predictions, source, events))
+}
+
+/// RV 2003, section 5: the cheaper analysis first, the other for what it cannot show atomic.
+fn cascade(arguments: &Arguments, terminal: &Terminal) -> Result<Read, Failure> {
+    if arguments.file == "-" {
+        let why = "--cascade may read the trace twice: expected a file, found `-`";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let first = [AnalysisKind::Reduction, AnalysisKind::Deadlock];
+    let read = predict(arguments, &first, terminal)?;
+    let outcome = &read.0.outcome;
+    // Reduction shows transactions atomic only where nothing can deadlock.
+    if outcome.predictions.is_empty() && outcome.deadlocks.is_empty() {
+        return Ok(read);
+    }
+    let mut read = predict(arguments, &AnalysisKind::ALL, terminal)?;
+    let found = &mut read.0.outcome.predictions;
+    let is_hint = |found: &Prediction| found.analysis == AnalysisKind::Reduction;
+    let broken = found.iter().filter(|&found| !is_hint(found));
+    let broken: BTreeSet<BlockId> = broken.flat_map(blocks).collect();
+    found.retain(|found| !is_hint(found) || blocks(found).any(|it| broken.contains(&it)));
+    Ok(read)
+}
+
+/// The blocks that a prediction is about.
+fn blocks(found: &Prediction) -> impl Iterator<Item = BlockId> + '_ {
+    let transactions = found.accesses.iter().map(|step| &step.transaction);
+    transactions.filter_map(|it| it.as_ref()?.block)
 }
 
 fn text(forecast: &Forecast, events: u64) -> String {

@@ -15,15 +15,24 @@ pub(crate) enum Judgement {
     NotAtomic,
     /// Some trace ends before all events are done: the theorems say nothing.
     Deadlocks,
+    /// There is more to play than the judge has room for.
+    TooLarge,
 }
+
+/// So many states are kept: some 20 MB.
+const ROOM: usize = 30_000;
 
 /// Judges the transactions of a trace of reads, writes, exclusive locks, forks and joins.
 pub(crate) fn judge(trace: &[Event]) -> Judgement {
-    let (all, deadlocks) = Player::new(trace, false).play();
+    let Some((all, deadlocks)) = Player::new(trace, false).play() else {
+        return Judgement::TooLarge;
+    };
     if deadlocks {
         return Judgement::Deadlocks;
     }
-    let (serial, _) = Player::new(trace, true).play();
+    let Some((serial, _)) = Player::new(trace, true).play() else {
+        return Judgement::TooLarge;
+    };
     match all.is_subset(&serial) {
         true => Judgement::Atomic,
         false => Judgement::NotAtomic,
@@ -74,7 +83,8 @@ impl Player {
         }
     }
 
-    fn play(mut self) -> (BTreeSet<View>, bool) {
+    /// The views of all traces, and whether one deadlocks; nothing where there are too many.
+    fn play(mut self) -> Option<(BTreeSet<View>, bool)> {
         let done = vec![0; self.lanes.len()];
         let mut open = vec![State {
             done,
@@ -83,6 +93,9 @@ impl Player {
         while let Some(state) = open.pop() {
             if !self.known.insert(state.clone()) {
                 continue;
+            }
+            if self.known.len() > ROOM {
+                return None;
             }
             let next: Vec<State> = (0..self.lanes.len())
                 .filter(|&strand| self.is_possible(&state, strand))
@@ -96,7 +109,7 @@ impl Player {
             }
             open.extend(next);
         }
-        (self.views, self.deadlocks)
+        Some((self.views, self.deadlocks))
     }
 
     fn is_possible(&self, state: &State, strand: usize) -> bool {

@@ -11,6 +11,7 @@ mod notation;
 mod order;
 #[path = "../predict_common/mod.rs"]
 mod predict_common;
+mod programs;
 mod published;
 mod reduction;
 mod theorems;

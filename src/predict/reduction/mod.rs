@@ -31,6 +31,7 @@
 //!
 //! Theorems 1 and 2 assume that no deadlock is possible.
 
+mod escape;
 mod movers;
 mod races;
 
@@ -41,6 +42,7 @@ use super::{
 use crate::check::Transaction;
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, StrandId};
+use escape::Escapes;
 use movers::{LockUse, Mover, Phase};
 use races::Races;
 use rustc_hash::FxHashMap;
@@ -64,9 +66,13 @@ pub enum Rules {
     /// is missed where no deadlock is possible.
     #[default]
     Tse2006,
+    /// The same with dynamic escape analysis (TSE 2006, section 3): what a strand does with an
+    /// object before any other can know of it does not count. Right where objects are made by the
+    /// strand that uses them first, as statics need not be.
+    Escape,
 }
 
-names!(Rules, 2: Rv2003 = "rv2003", Tse2006 = "tse2006");
+names!(Rules, 3: Rv2003 = "rv2003", Tse2006 = "tse2006", Escape = "escape");
 
 /// The reduction-based analysis; see [the module](self).
 ///
@@ -95,6 +101,8 @@ pub struct Reduction {
     races: Races,
     locks: LockUse,
     rules: Rules,
+    /// By [`Rules::Escape`].
+    escapes: Escapes,
     open: Dense<StrandId, Option<Open>>,
     words: FxHashMap<(Option<BlockId>, Box<[Token]>), Kept>,
 }
@@ -209,6 +217,9 @@ fn token(event: Event) -> Option<Token> {
 impl Analysis for Reduction {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         let place = (event, position, now.locks.state(event.strand));
+        if self.rules == Rules::Escape && self.escapes.step(event) {
+            return;
+        }
         match event.op {
             Op::Begin => {
                 if let Some(transaction) = now.transaction(event.strand).cloned() {
@@ -264,12 +275,16 @@ struct Form {
 impl Reduction {
     /// Nobody can be at the lock at the same time, and the rules look at that.
     fn quiet(&self, lock: ObjectId) -> bool {
-        self.rules == Rules::Tse2006 && self.locks.quiet(lock)
+        self.rules != Rules::Rv2003 && self.locks.quiet(lock)
     }
 
     /// Which way an access of this sort moves; nothing where it does not even count.
     fn access(&mut self, object: ObjectId, sort: u32, now: &Context) -> Option<Mover> {
-        if now.usage(object).is_harmless() {
+        let usage = match self.rules {
+            Rules::Escape => self.escapes.usage(object),
+            Rules::Rv2003 | Rules::Tse2006 => now.usage(object),
+        };
+        if usage.is_harmless() {
             return (self.rules == Rules::Rv2003).then_some(Mover::Both);
         }
         Some(match self.races.racy(object, sort, now) {
@@ -295,7 +310,7 @@ impl Reduction {
                     left.extend(many.then_some((mover, at)));
                     mover
                 }
-                Token::Give(lock) if rules == Rules::Tse2006 && is_just_taken(&left, lock) => {
+                Token::Give(lock) if rules != Rules::Rv2003 && is_just_taken(&left, lock) => {
                     left.pop();
                     continue;
                 }

@@ -176,14 +176,10 @@ fn variables(moments: &[Moment]) -> BTreeSet<ObjectId> {
 /// Theorem 5.4 of RV 2003, theorem 4 of TSE 2006: all pairs of blocks that are not atomic.
 pub(crate) fn compare(trace: &[Event]) -> Findings {
     let whole = Whole::of(trace);
-    let contended = contended(&whole);
-    let mut found = one_variable_pairs(trace);
-    for (at, &x) in contended.iter().enumerate() {
-        for &y in &contended[..at] {
-            let own = whole.transactions.iter();
-            let blocks: Vec<Block> = own.flat_map(|it| two_variables(it, x, y)).collect();
-            pairs(&blocks, &whole.order, &mut found);
-        }
+    let mut found = Vec::new();
+    let all = one_variable_blocks_of(&whole).chain(two_variable_blocks_of(&whole));
+    for blocks in all {
+        found.extend(pairs(&blocks).filter_map(|(a, b)| unserializable(a, b, &whole.order).next()));
     }
     Findings {
         found,
@@ -191,17 +187,47 @@ pub(crate) fn compare(trace: &[Event]) -> Findings {
     }
 }
 
+/// The same, each pair with all its interleavings that show it.
+pub(crate) fn compare_all(trace: &[Event]) -> Vec<Finding> {
+    let whole = Whole::of(trace);
+    let mut found = Vec::new();
+    let all = one_variable_blocks_of(&whole).chain(two_variable_blocks_of(&whole));
+    for blocks in all {
+        found.extend(pairs(&blocks).flat_map(|(a, b)| unserializable(a, b, &whole.order)));
+    }
+    found
+}
+
 /// Theorem 5.3 of RV 2003, theorem 3 of TSE 2006, for each variable: the pairs of 1v-blocks that
 /// are not atomic.
 pub(crate) fn one_variable_pairs(trace: &[Event]) -> Vec<Finding> {
     let whole = Whole::of(trace);
     let mut found = Vec::new();
-    for variable in contended(&whole) {
-        let own = whole.transactions.iter();
-        let blocks: Vec<Block> = own.flat_map(|it| one_variable(it, variable)).collect();
-        pairs(&blocks, &whole.order, &mut found);
+    for blocks in one_variable_blocks_of(&whole) {
+        found.extend(pairs(&blocks).filter_map(|(a, b)| unserializable(a, b, &whole.order).next()));
     }
     found
+}
+
+/// Of each contended variable, the 1v-blocks of all transactions.
+fn one_variable_blocks_of(whole: &Whole) -> impl Iterator<Item = Vec<Block>> + '_ {
+    contended(whole).into_iter().map(|variable| {
+        let own = whole.transactions.iter();
+        own.flat_map(|it| one_variable(it, variable)).collect()
+    })
+}
+
+/// Of each two contended variables, the 2v-blocks of all transactions.
+fn two_variable_blocks_of(whole: &Whole) -> impl Iterator<Item = Vec<Block>> + '_ {
+    let contended = contended(whole);
+    let mut pairs = Vec::new();
+    for (at, &x) in contended.iter().enumerate() {
+        pairs.extend(contended[..at].iter().map(|&y| (x, y)));
+    }
+    pairs.into_iter().map(|(x, y)| {
+        let own = whole.transactions.iter();
+        own.flat_map(|it| two_variables(it, x, y)).collect()
+    })
 }
 
 fn contended(whole: &Whole) -> Vec<ObjectId> {
@@ -213,9 +239,7 @@ fn contended(whole: &Whole) -> Vec<ObjectId> {
 /// transaction's write counts as any other, so that more is matched than is not atomic.
 pub(crate) fn is_matched(trace: &[Event]) -> bool {
     let whole = Whole::of(trace);
-    contended(&whole).into_iter().any(|variable| {
-        let own = whole.transactions.iter();
-        let blocks: Vec<Block> = own.flat_map(|it| one_variable(it, variable)).collect();
+    one_variable_blocks_of(&whole).any(|blocks| {
         let mut outer = blocks.iter();
         outer.any(|outer| {
             blocks
@@ -271,21 +295,24 @@ fn is_crosswise(whole: &Whole) -> bool {
     nested.iter().any(|&(a, b)| nested.contains(&(b, a)))
 }
 
-fn pairs(blocks: &[Block], order: &Order, found: &mut Vec<Finding>) {
-    for (at, a) in blocks.iter().enumerate() {
-        for b in blocks[..at].iter().filter(|b| b.strand != a.strand) {
-            found.extend(unserializable(b, a, order));
-        }
-    }
+/// All pairs of blocks of different strands.
+fn pairs(blocks: &[Block]) -> impl Iterator<Item = (&Block, &Block)> {
+    blocks.iter().enumerate().flat_map(move |(at, a)| {
+        let others = blocks[..at].iter().filter(|b| b.strand != a.strand);
+        others.map(move |b| (b, a))
+    })
 }
 
-/// The first interleaving of two blocks that locks and order allow and that no serial order
-/// explains.
-fn unserializable(a: &Block, b: &Block, order: &Order) -> Option<Finding> {
+/// The interleavings of two blocks that locks and order allow and that no serial order explains.
+fn unserializable<'a>(
+    a: &'a Block,
+    b: &'a Block,
+    order: &'a Order,
+) -> impl Iterator<Item = Finding> + 'a {
     let (m, n) = (a.parts.len(), b.parts.len());
     // Bit `i` says whose the i-th access is.
-    let turns = (0_u32..1 << (m + n)).filter(|turns| turns.count_ones() as usize == n);
-    turns.into_iter().find_map(|turns| {
+    let turns = (0_u32..1 << (m + n)).filter(move |turns| turns.count_ones() as usize == n);
+    turns.into_iter().filter_map(move |turns| {
         let (mut first, mut second) = (a.parts.iter(), b.parts.iter());
         let merge = (0..m + n).map(|turn| match turns >> turn & 1 {
             0 => (false, first.next().expect("m of them")),
@@ -339,6 +366,24 @@ fn is_allowed(merge: &[(bool, &Part)], a: &Block, b: &Block, order: &Order) -> b
             && (inner.len() < 2 || disjoint(&outer.through, &other.between))
     };
     !is_backwards && is_apart(a, b, false) && is_apart(b, a, true)
+}
+
+/// How many different blocks of one and of two variables there are.
+pub(crate) fn count(trace: &[Event]) -> usize {
+    let whole = Whole::of(trace);
+    let contended = contended(&whole);
+    let mut keys: BTreeSet<(ObjectId, ObjectId, Key)> = BTreeSet::new();
+    for transaction in &whole.transactions {
+        for (at, &x) in contended.iter().enumerate() {
+            let one = one_variable(transaction, x);
+            keys.extend(one.iter().map(|block| (x, x, block.key())));
+            for &y in &contended[..at] {
+                let two = two_variables(transaction, x, y);
+                keys.extend(two.iter().map(|block| (x, y, block.key())));
+            }
+        }
+    }
+    keys.len()
 }
 
 /// An access of a block and whether it is the final write, the other one unless it is the dummy,

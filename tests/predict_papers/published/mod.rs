@@ -10,6 +10,7 @@ pub(crate) mod interleavings;
 pub(crate) mod reduction;
 pub(crate) mod serial;
 mod transactions;
+pub(crate) mod views;
 
 use aerodrome::trace::Op;
 

@@ -21,6 +21,10 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RaceTest {
     Lockset,
+    /// Eraser's locksets with ownership (von Praun and Gross, OOPSLA 2001): they are taken from the
+    /// moment on at which the variable has had so many owners in turn. The published algorithm has
+    /// two, or one where it is known when a variable escapes.
+    Ownership(usize),
     Multilockset,
     Pairwise,
 }
@@ -60,15 +64,17 @@ pub(crate) fn forms(trace: &[Event], test: RaceTest, rules: Rules, when: When) -
     forms.collect()
 }
 
-/// Those that are not of the form `(R + B)* N? (L + B)*`.
+/// Those that are not reducible.
 pub(crate) fn not_reducible(forms: Vec<String>) -> Vec<String> {
-    let is_reducible = |form: &String| {
-        let rest = form.trim_start_matches(['R', 'B']);
-        let rest = rest.strip_prefix('N').unwrap_or(rest);
-        rest.chars().all(|mover| matches!(mover, 'L' | 'B'))
-    };
     let left = forms.into_iter().filter(|form| !is_reducible(form));
     left.collect()
+}
+
+/// Has it the form `(R + B)* N? (L + B)*`?
+pub(crate) fn is_reducible(form: &str) -> bool {
+    let rest = form.trim_start_matches(['R', 'B']);
+    let rest = rest.strip_prefix('N').unwrap_or(rest);
+    rest.chars().all(|mover| matches!(mover, 'L' | 'B'))
 }
 
 /// The movers of a transaction, of which between two lock or order events those of one sort count
@@ -171,8 +177,34 @@ impl Judge<'_> {
                 let mut held = accesses.iter();
                 held.all(|access| protects(access, first.lock))
             }),
+            RaceTest::Ownership(owners) => self.is_racy_when_shared(&accesses, owners),
             RaceTest::Multilockset => self.is_racy_by_sets(&accesses),
         }
+    }
+
+    /// Since it is shared: was it changed, is no lock held at all accesses, and are two parallel?
+    fn is_racy_when_shared(&self, accesses: &[&Moment], owners: usize) -> bool {
+        let mut passed: Vec<StrandId> = Vec::new();
+        let shared = accesses.iter().position(|access| {
+            if passed.last() != Some(&access.event.strand) {
+                passed.push(access.event.strand);
+            }
+            passed.len() > owners
+        });
+        let Some(shared) = shared else { return false };
+        let since = &accesses[shared..];
+        let are_parallel = since.iter().any(|a| {
+            let mut all = accesses.iter();
+            all.any(|b| {
+                let changes = a.event.op != Op::Read || b.event.op != Op::Read;
+                changes && self.whole.order.parallel(a.period, b.period)
+            })
+        });
+        let is_protected = since[0].held.iter().any(|first| {
+            let mut since = since.iter();
+            since.all(|access| protects(access, first.lock))
+        });
+        are_parallel && !is_protected && since.iter().any(|it| it.event.op != Op::Read)
     }
 
     /// Figure 3's question.
