@@ -351,6 +351,12 @@ pub mod ci {
 pub mod cargo;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(all(feature = "check", not(target_pointer_width = "64")))]
+compile_error!(
+    "the feature `check` needs a 64-bit target: a record has room for 32 bits of an address, and \
+     relies on statics that are aligned to eight bytes. Without it aerodrome is std, on any target"
+);
+
 #[cfg(feature = "check")]
 mod collect;
 #[cfg(feature = "crossbeam-channel")]

@@ -176,10 +176,10 @@ extern "C" fn in_forked_child() {
 }
 
 unsafe extern "C" {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[link_name = "exit"]
     safe fn go_on_exiting(code: std::ffi::c_int) -> !;
-    #[cfg(not(target_env = "gnu"))]
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     #[link_name = "_exit"]
     safe fn go_on_exiting(code: std::ffi::c_int) -> !;
     fn atexit(f: extern "C" fn()) -> std::ffi::c_int;

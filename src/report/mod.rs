@@ -62,7 +62,9 @@ use crate::check::{self, Violation};
 use crate::trace::{
     Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Target,
 };
-pub(crate) use cause::{Cause, between};
+#[cfg(feature = "check")]
+pub(crate) use cause::Cause;
+pub(crate) use cause::between;
 pub use cause::{Group, groups};
 use pattern::Pattern;
 pub use splits::Split;
