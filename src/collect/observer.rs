@@ -1,8 +1,8 @@
 //! The events of this process go to an observer outside of it, which judges them.
 //!
-//! The collector writes the trace to the socket. Where the observer is slow, the collector waits for
-//! it and the strands for the collector, so the program runs as fast as it is observed. An observer
-//! that takes nothing for [`PATIENCE`], or has closed the connection, is given up.
+//! The collector writes the trace to the socket. Where the observer is slow, the collector waits
+//! for it and the strands for the collector, so the program runs as fast as it is observed. An
+//! observer that takes nothing for [`PATIENCE`], or has closed the connection, is given up.
 
 use std::io;
 use std::time::Duration;
@@ -45,7 +45,9 @@ impl Observer {
 
     /// There are no more events.
     pub(super) fn finish(self) -> io::Result<()> {
-        self.writer.finish()?.close()
+        // The end marker is written: an observer that has it may have gone.
+        let _ = self.writer.finish()?.close();
+        Ok(())
     }
 }
 
