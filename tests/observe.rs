@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use aerodrome::sync::{Condvar, Mutex};
-use aerodrome::trace::{AeroWriter, Event, Op, Semantics, SiteId, StrandId};
+use aerodrome::trace::{AeroReader, AeroWriter, Event, Op, Semantics, SiteId, Source, StrandId};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 use serde_json::Value;
@@ -192,6 +192,19 @@ fn child_waits_in_a_block() {
             *is_open.lock().unwrap() = true;
             opened.notify_one();
         });
+    }
+}
+
+/// Transactions of five events, which take more room than there is on the way.
+const COUNT: usize = 40_000;
+
+#[test]
+fn child_counts() {
+    if is_child() {
+        let count = Mutex::new(0);
+        for _ in 0..COUNT {
+            atomic_block!(*count.lock().unwrap() += 1);
+        }
     }
 }
 
@@ -609,6 +622,43 @@ fn an_observer_that_does_not_answer_is_given_up() {
         "{}",
         ended.output()
     );
+}
+
+#[test]
+fn a_slow_observer_gets_everything() {
+    let folder = Directory::new();
+    let path = folder.path().join("slow.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut command = child("child_counts");
+    let process = command.env(OBSERVER, &path).stderr(Stdio::piped());
+    let process = process.spawn().unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    let mut input = BufReader::new(Slow(stream));
+    let mut greeting = String::new();
+    input.read_line(&mut greeting).unwrap();
+    assert!(greeting.starts_with(&format!("process {} observe-", process.id())));
+    let mut reader = AeroReader::new("slow", input).unwrap();
+    let (mut batch, mut transactions) = (Vec::new(), 0);
+    while reader.fill(&mut batch).unwrap() {
+        transactions += batch.iter().filter(|event| event.op == Op::Begin).count();
+    }
+    assert_eq!(transactions, COUNT);
+    let output = process.wait_with_output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
+/// Reads 64 KiB in 20 milliseconds at best.
+struct Slow(UnixStream);
+
+impl Read for Slow {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        std::thread::sleep(Duration::from_millis(20));
+        let length = buffer.len().min(1 << 16);
+        self.0.read(&mut buffer[..length])
+    }
 }
 
 #[test]
