@@ -170,6 +170,22 @@ fn child_stays_in_a_block() {
 }
 
 #[test]
+fn child_forks_and_stays() {
+    if is_child() {
+        lose_an_update(|| {});
+        // Until it is connected.
+        std::thread::sleep(Duration::from_secs(1));
+        // SAFETY: the new process only sleeps and ends.
+        if unsafe { libc::fork() } == 0 {
+            std::thread::sleep(Duration::from_secs(30));
+            // SAFETY: it ends this process.
+            unsafe { libc::_exit(0) };
+        }
+        stay();
+    }
+}
+
+#[test]
 fn child_loses_an_update_and_stays() {
     if is_child() {
         lose_an_update(|| stay());
@@ -371,6 +387,20 @@ fn a_killed_process_is_judged_to_the_event_that_it_published_last() {
         ended.stdout
     );
     assert!(ended.stdout.contains("\nnote: observe"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_killed_process_that_has_forked_another_is_not_waited_for() {
+    let observer = Observer::start(&["--processes=1"]);
+    let process = ready(&mut observer.child("child_forks_and_stays"));
+    kill(process);
+    let start = Instant::now();
+    let ended = observer.end().expect_code(1);
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "{}",
+        ended.output()
+    );
 }
 
 #[test]

@@ -41,6 +41,15 @@ impl Stream {
         self.0.shutdown(Shutdown::Both)
     }
 
+    /// The descriptor, or -1 on systems that have none.
+    #[cfg(feature = "check")]
+    pub(crate) fn descriptor(&self) -> i32 {
+        #[cfg(unix)]
+        return std::os::fd::AsRawFd::as_raw_fd(&self.0);
+        #[cfg(not(unix))]
+        return -1;
+    }
+
     #[cfg(feature = "cli")]
     pub(crate) fn try_clone(&self) -> io::Result<Stream> {
         self.0.try_clone().map(Stream)
