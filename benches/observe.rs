@@ -1,5 +1,5 @@
-//! How many events a second an observer takes, from end to end: from the first event of a process to
-//! the observer's report.
+//! How many events a second an observer takes, from end to end: from the first event of a process
+//! to the observer's report.
 //!
 //! `cargo bench --features check,cli --bench observe`. `benches/README.md` says how to read it.
 

@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use aerodrome::sync::{Condvar, Mutex};
-use aerodrome::trace::{AeroWriter, Event, Op, Semantics, SiteId, StrandId};
+use aerodrome::trace::{AeroReader, AeroWriter, Event, Op, Semantics, SiteId, Source, StrandId};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 use serde_json::Value;
@@ -170,6 +170,22 @@ fn child_stays_in_a_block() {
 }
 
 #[test]
+fn child_forks_and_stays() {
+    if is_child() {
+        lose_an_update(|| {});
+        // Until it is connected.
+        std::thread::sleep(Duration::from_secs(1));
+        // SAFETY: the new process only sleeps and ends.
+        if unsafe { libc::fork() } == 0 {
+            std::thread::sleep(Duration::from_secs(30));
+            // SAFETY: it ends this process.
+            unsafe { libc::_exit(0) };
+        }
+        stay();
+    }
+}
+
+#[test]
 fn child_loses_an_update_and_stays() {
     if is_child() {
         lose_an_update(|| stay());
@@ -192,6 +208,19 @@ fn child_waits_in_a_block() {
             *is_open.lock().unwrap() = true;
             opened.notify_one();
         });
+    }
+}
+
+/// Transactions of five events, which take more room than there is on the way.
+const COUNT: usize = 40_000;
+
+#[test]
+fn child_counts() {
+    if is_child() {
+        let count = Mutex::new(0);
+        for _ in 0..COUNT {
+            atomic_block!(*count.lock().unwrap() += 1);
+        }
     }
 }
 
@@ -358,6 +387,20 @@ fn a_killed_process_is_judged_to_the_event_that_it_published_last() {
         ended.stdout
     );
     assert!(ended.stdout.contains("\nnote: observe"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_killed_process_that_has_forked_another_is_not_waited_for() {
+    let observer = Observer::start(&["--processes=1"]);
+    let process = ready(&mut observer.child("child_forks_and_stays"));
+    kill(process);
+    let start = Instant::now();
+    let ended = observer.end().expect_code(1);
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "{}",
+        ended.output()
+    );
 }
 
 #[test]
@@ -609,6 +652,43 @@ fn an_observer_that_does_not_answer_is_given_up() {
         "{}",
         ended.output()
     );
+}
+
+#[test]
+fn a_slow_observer_gets_everything() {
+    let folder = Directory::new();
+    let path = folder.path().join("slow.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut command = child("child_counts");
+    let process = command.env(OBSERVER, &path).stderr(Stdio::piped());
+    let process = process.spawn().unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    let mut input = BufReader::new(Slow(stream));
+    let mut greeting = String::new();
+    input.read_line(&mut greeting).unwrap();
+    assert!(greeting.starts_with(&format!("process {} observe-", process.id())));
+    let mut reader = AeroReader::new("slow", input).unwrap();
+    let (mut batch, mut transactions) = (Vec::new(), 0);
+    while reader.fill(&mut batch).unwrap() {
+        transactions += batch.iter().filter(|event| event.op == Op::Begin).count();
+    }
+    assert_eq!(transactions, COUNT);
+    let output = process.wait_with_output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
+/// Reads 64 KiB in 20 milliseconds at best.
+struct Slow(UnixStream);
+
+impl Read for Slow {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        std::thread::sleep(Duration::from_millis(20));
+        let length = buffer.len().min(1 << 16);
+        self.0.read(&mut buffer[..length])
+    }
 }
 
 #[test]

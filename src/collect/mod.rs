@@ -172,6 +172,7 @@ fn launch() {
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
+    observer::close_inherited();
     record::never_track_this_thread();
 }
 

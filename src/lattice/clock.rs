@@ -15,11 +15,11 @@
 //! variable would that one strand writes and the other reads. A signal comes before every later
 //! await of the same object, and nothing else is ordered by them.
 //!
-//! *Wait and notify* are writes of a dummy variable in the paper, by the notifying strand before and
-//! by the notified one after it. In Java both hold the condition's lock then, and the writes of the
-//! lock order as much: the notified strand has acquired it, and so knows all that was known when it
-//! was last released. So they are not counted here. Who notifies without the lock, which Rust
-//! allows, is ordered by what it did under the lock before.
+//! *Wait and notify* are writes of a dummy variable in the paper, by the notifying strand before
+//! and by the notified one after it. In Java both hold the condition's lock then, and the writes of
+//! the lock order as much: the notified strand has acquired it, and so knows all that was known
+//! when it was last released. So they are not counted here. Who notifies without the lock, which
+//! Rust allows, is ordered by what it did under the lock before.
 //!
 //! *Chains instead of strands.* A component of a clock belongs to a chain: relevant events that are
 //! ordered among themselves. A strand gets a chain with its first relevant event, and leaves it

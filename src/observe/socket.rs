@@ -10,8 +10,8 @@ use super::Address;
 /// One end of a connection.
 ///
 /// A Unix socket is in here as a `TcpStream`, too: both are the same system calls on a descriptor,
-/// and of the two a `TcpStream` never raises SIGPIPE (a `UnixStream` does before Rust 1.90), whatever
-/// the program has done to that signal.
+/// and a `TcpStream` never raises SIGPIPE, whatever the program has done to that signal. A
+/// `UnixStream` of older versions of std does.
 #[derive(Debug)]
 pub(crate) struct Stream(TcpStream);
 
@@ -39,6 +39,15 @@ impl Stream {
     /// this one.
     pub(crate) fn close(&self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Both)
+    }
+
+    /// The descriptor, or -1 on systems that have none.
+    #[cfg(feature = "check")]
+    pub(crate) fn descriptor(&self) -> i32 {
+        #[cfg(unix)]
+        return std::os::fd::AsRawFd::as_raw_fd(&self.0);
+        #[cfg(not(unix))]
+        return -1;
     }
 
     #[cfg(feature = "cli")]
@@ -76,8 +85,8 @@ fn of_unix(stream: std::os::unix::net::UnixStream) -> Stream {
     Stream(std::os::fd::OwnedFd::from(stream).into())
 }
 
-/// A listener that has more connections waiting than it takes makes `connect` wait, and std gives no
-/// limit to that.
+/// A listener that has more connections waiting than it takes makes `connect` wait, and std gives
+/// no limit to that.
 #[cfg(all(unix, feature = "check"))]
 fn connect_unix(path: std::path::PathBuf, patience: Duration) -> io::Result<Stream> {
     use std::sync::mpsc;
