@@ -51,7 +51,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Where the window's last line ends.
-    pub(super) fn end(&self) -> usize {
+    pub(super) fn whole(&self) -> usize {
         self.whole
     }
 

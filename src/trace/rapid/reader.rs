@@ -96,13 +96,13 @@ impl Std {
         batch: &mut Batch,
     ) -> Result<(), Error> {
         self.marks.clear();
-        marks::find(lines.window(), lines.start, lines.end(), &mut self.marks);
+        marks::find(lines.window(), lines.start, lines.whole(), &mut self.marks);
         // The last line has perhaps less than three.
-        self.marks.extend([lines.end() as u32 - 1; 3]);
+        self.marks.extend([lines.whole() as u32 - 1; 3]);
         let mut at = 0;
-        while lines.start < lines.end() {
+        while lines.start < lines.whole() {
             at += 3 * self.parse_usual(&self.marks[at..], lines, registry, batch);
-            if lines.start == lines.end() {
+            if lines.start == lines.whole() {
                 break;
             }
             let line = Line::new(lines.start, &self.marks[at..]);
