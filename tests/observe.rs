@@ -723,7 +723,10 @@ fn an_observer_that_takes_nothing_is_given_up() {
 
 #[test]
 fn an_observer_that_is_killed_is_given_up() {
-    let observer = Observer::start(&[]);
+    // It leaves its socket.
+    let folder = Directory::new();
+    let path = folder.path().join("killed.sock");
+    let observer = Observer::start(&[path.to_str().unwrap()]);
     let mut process = ready(observer.child("child_goes_on").stderr(Stdio::piped()));
     std::thread::sleep(Duration::from_secs(1));
     observer.signal(libc::SIGKILL);
