@@ -2,10 +2,10 @@
 //!
 //! `asplos2020` runs every engine on traces with the parameters of Mathur and Viswanathan's tables 1
 //! and 2, then on the shape on which a transaction graph grows, then on longer and longer traces.
-//! `cav2009` runs the meta-analysis with the parameters of Farzan, Madhusudan and Sorrentino's table
-//! 1. Traces are made, not recorded: their numbers are the papers', their events are ours. `tse2006`
-//! prints Wang and Stoller's tables 1 to 4 for the shapes of their twelve programs, by their
-//! algorithms to the letter.
+//! `cav2009` runs the meta-analysis with the parameters of table 1 of Farzan, Madhusudan and
+//! Sorrentino. Traces are made, not recorded: their numbers are the papers', their events are ours.
+//! `tse2006` prints Wang and Stoller's tables 1 to 4 for the shapes of their twelve programs, by
+//! their algorithms to the letter.
 //!
 //! `AERODROME_PAPER_EVENTS` is the number of events that a trace has at most (2,000,000), and
 //! `AERODROME_PAPER_SECONDS` the time limit of an engine (10). What is scaled down says so.

@@ -14,6 +14,7 @@ use crate::published::blocks::{self as pairs, Finding, Findings};
 use crate::published::interleavings::{Kept, Verdict, exhaustive};
 use crate::published::reduction::{RaceTest, When, forms, not_reducible, races};
 use crate::published::serial::{Equivalence, Reading};
+use crate::published::views::inconsistent;
 use aerodrome::predict::blocks::Blocks;
 use aerodrome::predict::reduction::Rules;
 use aerodrome::predict::{AnalysisKind, Minimal, Outcome, Predictor, Tier};
@@ -560,4 +561,12 @@ fn tse_2006_example_5_blocks_of_two_variables_are_made_of_initial_reads_and_fina
         pairs::kept_of_transactions(&trace("1: [ Rx Wy Wx Wy Rx ]")),
         [vec![(Read, x), (Write, x), (Write, y)]]
     );
+}
+
+#[test]
+fn rv_2003_section_2_example_4_is_not_view_consistent_and_example_5_is() {
+    let readers = "1: [ +l Rx Ry -l ]; 2: [ +l Rx -l +l Ry -l ]";
+    assert_eq!(inconsistent(&trace(readers)), [1]);
+    let lost = "1: [ +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
+    assert!(inconsistent(&trace(lost)).is_empty());
 }

@@ -52,17 +52,3 @@ fn is_chain(views: &[View], variables: &View) -> bool {
     let is_ordered = |a: &View, b: &View| a.is_subset(b) || b.is_subset(a);
     cut.iter().all(|a| cut.iter().all(|b| is_ordered(a, b)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::inconsistent;
-    use crate::notation::trace;
-
-    #[test]
-    fn rv_2003_section_2_example_4_is_not_view_consistent_and_example_5_is() {
-        let readers = "1: [ +l Rx Ry -l ]; 2: [ +l Rx -l +l Ry -l ]";
-        assert_eq!(inconsistent(&trace(readers)), [1]);
-        let lost = "1: [ +l Wx -l ]; 2: [ +l Rx -l +l Wx -l ]";
-        assert!(inconsistent(&trace(lost)).is_empty());
-    }
-}
