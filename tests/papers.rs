@@ -9,6 +9,11 @@ fn every_row_has_a_file_and_a_test_or_a_reason() {
     let mut rows = 0;
     for line in text.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        // Cells of published tables that differ have four.
+        if let [_, _, _, why] = cells[..] {
+            assert!(!why.is_empty(), "no reason: {line}");
+            continue;
+        }
         let [what, file, shown] = cells[..] else {
             panic!("three cells are expected: {line}");
         };

@@ -185,6 +185,26 @@ T1|r(b)|5
 }
 
 #[test]
+fn all_violations_are_told_by_their_places_on_request() {
+    let count = |arguments: &[&str], trace: &str| {
+        let output = predict(&[&["--analysis", "minimal"], arguments].concat(), trace);
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.matches("predicted, not observed").count()
+    };
+    // Two writes under the same lock, any of which can come between.
+    let twice = RUN.replace("T1|rel(l)|11", "T1|w(balance)|11\nT1|rel(l)|12");
+    assert_eq!(count(&[], &twice), 1);
+    assert_eq!(count(&["--all"], &twice), 2);
+    // More than are looked at by default.
+    let writes: String = (20..420)
+        .map(|site| format!("T1|w(balance)|{site}\n"))
+        .collect();
+    let many = RUN.replace("T1|rel(l)|11", &format!("{writes}T1|rel(l)|11"));
+    assert_eq!(count(&["--all"], &many), 401);
+}
+
+#[test]
 fn the_cascade_wants_a_file_and_no_list_of_analyses() {
     let refused = |arguments: &[&str]| {
         let output = predict(arguments, RUN);

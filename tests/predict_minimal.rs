@@ -3,7 +3,8 @@
 
 mod predict_common;
 
-use aerodrome::predict::{AnalysisKind, LockState as State, Locks, Outcome, Tier, conflict};
+use aerodrome::predict::{AnalysisKind, LockState as State, Locks, Options, Outcome, Predictor};
+use aerodrome::predict::{Tier, conflict};
 use aerodrome::trace::{Event, StrandId};
 use predict_common::*;
 use std::cell::Cell;
@@ -185,6 +186,50 @@ fn cav_2009_lemma_3_two_strands_can_stand_where_locksets_and_acquisition_histori
     }
     println!("{together} pairs of places, {apart} apart, {by_histories} by their histories alone");
     assert!(together > 10_000 && apart > 10_000 && by_histories > 100);
+}
+
+#[test]
+fn cav_2009_section_5_all_violations_between_neighbours_are_predicted_on_request() {
+    let shape = Shape {
+        strands: 3,
+        locks: 3,
+        length: 7,
+        ..SMALL
+    };
+    let options = Options {
+        all: true,
+        ..Options::default()
+    };
+    let mut more = 0;
+    for seed in 0..traces(1_500) {
+        let trace = random_trace(&mut Random(seed), shape);
+        let judge = Judge::new(&trace);
+        // Each access has a site of its own. Between neighbours among the accesses that conflict
+        // with the one between is enough: what lies between others lies between such.
+        let at = |position: u64| trace[position as usize - 1];
+        let are_neighbours = |&[first, between, second]: &Triple| {
+            let mut inner = (first + 1..second).map(at);
+            !inner.any(|event| {
+                let own = event.strand == at(first).strand;
+                let same = event.target == at(first).target;
+                own && same && conflict(event.op, at(between).op)
+            })
+        };
+        let expected: BTreeSet<Triple> = judge.minimal().into_iter().collect();
+        let expected: BTreeSet<Triple> = expected.into_iter().filter(are_neighbours).collect();
+        let predictor = Predictor::with_rules(&[AnalysisKind::Minimal], options);
+        let found = predict_by(predictor, &trace).predictions;
+        let triple = |found: &aerodrome::predict::Prediction| {
+            [0, 1, 2].map(|at| found.accesses[at].access.position)
+        };
+        let predicted: BTreeSet<Triple> = found.iter().map(triple).collect();
+        assert_eq!(predicted, expected, "seed {seed}\n{}", show(&trace));
+        more += usize::from(minimal(&trace).predictions.len() < expected.len());
+    }
+    assert!(
+        more > 50,
+        "{more} traces have more than one witness a lock state"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use clap::Args;
 use super::report::Pages;
 use super::{Failure, Input, Reading, Terminal, Verdict, one_of, print};
 use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast, Prediction, Predictions};
+use crate::predict::{AnalysisKind, Feed, Forecast, Options, Prediction, Predictions};
 use crate::report::Report;
 use crate::report::source::Workspace;
 use crate::trace::{BlockId, Source};
@@ -48,6 +48,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = one_of::<Rules>(Rules::ALL.map(Rules::name)))]
     rules: Option<Rules>,
+    /// All violations of minimal: one for each two accesses of a block and one between them, by
+    /// their places in the source; without it, accesses under the same locks stand for each other
+    #[arg(long)]
+    all: bool,
     /// Search for schedules only if reduction leaves a doubt, and tell its hints only where the
     /// search agrees
     #[arg(long, conflicts_with = "analysis")]
@@ -109,7 +113,9 @@ fn predict(
     let mut not_atomic = arguments.reading.not_atomic()?;
     let mut source = arguments.input.open(file)?;
     let semantics = arguments.reading.semantics.unwrap_or(source.semantics());
-    let mut feed = Feed::new(semantics, kinds, arguments.rules.unwrap_or_default());
+    let rules = arguments.rules.unwrap_or_default();
+    let all = arguments.all;
+    let mut feed = Feed::new(semantics, kinds, Options { rules, all });
     let events = super::feed::feed(
         source.as_mut(),
         not_atomic.as_mut(),

@@ -1,7 +1,6 @@
 //! From recorded events to a forecast, in process and from a file alike.
 
-use super::reduction::Rules;
-use super::{AnalysisKind, Forecast, Predictions, Predictor};
+use super::{AnalysisKind, Forecast, Options, Predictions, Predictor};
 use crate::check::{Lowering, Retries};
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Owner, Semantics, SiteId,
@@ -22,8 +21,8 @@ pub struct Feed {
 
 impl Feed {
     /// These analyses of a trace that is read under this semantics.
-    pub fn new(semantics: Semantics, kinds: &[AnalysisKind], rules: Rules) -> Feed {
-        let predictor = Predictor::with_rules(kinds, rules);
+    pub fn new(semantics: Semantics, kinds: &[AnalysisKind], options: impl Into<Options>) -> Feed {
+        let predictor = Predictor::with_rules(kinds, options);
         let (retries, predictor) = match semantics {
             Semantics::Rust => (
                 Some(Retries::new().with_exchanges()),

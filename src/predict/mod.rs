@@ -40,7 +40,7 @@ pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
 pub use order::{Order, Period};
-pub use predictor::{Predictions, Predictor};
+pub use predictor::{Options, Predictions, Predictor};
 pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
 

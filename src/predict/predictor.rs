@@ -37,6 +37,21 @@ pub struct Predictor {
     analyses: Vec<Box<dyn Analysis + Send>>,
 }
 
+/// How analyses go about it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What reduction leaves out.
+    pub rules: Rules,
+    /// All minimal violations, one for each three sites, and not one for each lock state.
+    pub all: bool,
+}
+
+impl From<Rules> for Options {
+    fn from(rules: Rules) -> Options {
+        Options { rules, all: false }
+    }
+}
+
 /// What a [`Predictor`] found, and what its numbers mean.
 pub struct Predictions {
     /// The findings. Their strands and objects have the ledger's numbers; positions are the
@@ -60,13 +75,14 @@ impl Predictor {
     }
 
     /// The same, reduction by these rules.
-    pub fn with_rules(kinds: &[AnalysisKind], rules: Rules) -> Predictor {
+    pub fn with_rules(kinds: &[AnalysisKind], options: impl Into<Options>) -> Predictor {
+        let Options { rules, all } = options.into();
         let asks = |kind| kinds.contains(&kind);
         let (minimal, blocks) = (asks(AnalysisKind::Minimal), asks(AnalysisKind::Blocks));
         let mut analyses: Vec<Box<dyn Analysis + Send>> = Vec::new();
         // Blocks of one variable are what minimal finds.
         if minimal || blocks {
-            analyses.push(Box::new(Minimal::told_by(minimal, blocks)));
+            analyses.push(Box::new(Minimal::told_by(minimal, blocks).with_all(all)));
         }
         if blocks {
             analyses.push(Box::new(Blocks::new()));

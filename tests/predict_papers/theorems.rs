@@ -126,7 +126,7 @@ fn reducible_sets_are_atomic(rules: Rules) -> [u64; 4] {
         RaceTest::Pairwise,
     ];
     let mut reducible = [0; 4];
-    let seen = REDUCED.each(3_000, |text, events, is_atomic| {
+    let seen = REDUCED.each(2_000, |text, events, is_atomic| {
         let published =
             tests.map(|test| not_reducible(forms(events, test, rules, When::Offline)).is_empty());
         let ours = run(Box::new(Reduction::by(rules)), events)
@@ -202,12 +202,12 @@ fn tse_2006_lemma_2_two_transactions_of_one_variable_are_atomic_iff_their_blocks
         crosswise: false,
         ..REDUCED
     };
-    let seen = two.each(3_000, |text, events, is_atomic| {
+    let seen = two.each(2_000, |text, events, is_atomic| {
         let pairs = one_variable_pairs(events);
         assert_eq!(pairs.is_empty(), is_atomic, "{text}: {pairs:#?}");
     });
     println!("{seen:?}");
-    assert!(seen.broken > 200 && seen.atomic > 200, "{seen:?}");
+    assert!(seen.broken > 200 && seen.atomic > 100, "{seen:?}");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn up1_to_up4_as_they_stand_miss_nothing_and_blame_reads_of_own_writes() {
         ..REDUCED
     };
     let mut alarms = 0;
-    one.each(3_000, |text, events, is_atomic| {
+    one.each(2_000, |text, events, is_atomic| {
         let is_matched = is_matched(events);
         assert!(is_atomic || is_matched, "{text}");
         alarms += u64::from(is_atomic && is_matched);
@@ -272,7 +272,7 @@ fn tse_2006_theorem_4_two_transactions_are_atomic_iff_all_pairs_of_their_blocks_
         ..REDUCED
     };
     let mut by_two_variables = 0;
-    let seen = two.each(3_000, |text, events, is_atomic| {
+    let seen = two.each(2_000, |text, events, is_atomic| {
         let pairs = compare(events).found;
         assert_eq!(pairs.is_empty(), is_atomic, "{text}: {pairs:#?}");
         by_two_variables += u64::from(!is_atomic && one_variable_pairs(events).is_empty());

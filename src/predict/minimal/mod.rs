@@ -97,6 +97,20 @@ pub struct Minimal {
     full: bool,
     /// There were more pairs of witnesses than were taken.
     cut_short: bool,
+    /// All violations are wanted.
+    all: Option<Sites>,
+}
+
+/// Numbers for a place and the sites of the accesses there, beyond those that a mask has: where all
+/// violations are wanted, a witness is kept for each, and nothing is cut short.
+#[derive(Debug, Default)]
+struct Sites(FxHashMap<(u32, [SiteId; 2]), u32>);
+
+impl Sites {
+    fn number(&mut self, place: u32, sites: [SiteId; 2]) -> u32 {
+        let next = Mask::BITS + self.0.len() as u32;
+        *self.0.entry((place, sites)).or_insert(next)
+    }
 }
 
 impl Minimal {
@@ -112,6 +126,12 @@ impl Minimal {
             only_blocks: !minimal,
             ..Minimal::default()
         }
+    }
+
+    /// All violations, one for each three sites, and not one for each lock state.
+    pub(super) fn with_all(mut self, all: bool) -> Minimal {
+        self.all = all.then(Sites::default);
+        self
     }
 
     /// How many different witnesses are kept.
@@ -174,6 +194,7 @@ impl Minimal {
             profiles,
             witnesses,
             full,
+            all,
             ..
         } = self;
         let Some(visits) = &strands[strand] else {
@@ -188,25 +209,31 @@ impl Minimal {
         };
 
         let (track, lists) = witnesses.class(Class::of(event.op), profile);
-        if !lists.betweens.has(track.betweens, visits.id) {
+        let id = match all {
+            Some(sites) => sites.number(visits.id, [event.site, SiteId::NONE]),
+            None => visits.id,
+        };
+        if !lists.betweens.has(track.betweens, id) {
             let between = || Between {
                 point,
                 transaction: now.transaction(strand).cloned(),
             };
-            let here = (visits.id, visits.place);
-            *full |= !lists.betweens.add(&mut track.betweens, here, between);
+            let here = (id, visits.place);
+            let room = room(all);
+            *full |= !lists.betweens.add(&mut track.betweens, here, room, between);
         }
         if !visits.open {
             return;
         }
         witnesses.conflicting(event.op, profile, |track, gaps| {
-            let has_news = visits.mask & !track.gaps != 0;
+            let has_news = visits.mask & !track.gaps != 0 || all.is_some();
             let again = track
                 .last
                 .filter(|last| last.transaction == visits.transaction);
             if let Some(last) = again.filter(|_| has_news) {
                 if let Some(transaction) = now.transaction(strand) {
-                    *full |= !extend((&mut track.gaps, gaps), last, visits, point, transaction);
+                    let gaps = (&mut track.gaps, gaps);
+                    *full |= !extend(gaps, all, last, visits, point, transaction);
                 }
             }
             track.last = Some(Last {
@@ -223,8 +250,10 @@ impl Minimal {
             return;
         };
         let pairs = touched.len() * touched.len().saturating_sub(1);
-        let share = (PAIRS / pairs.max(1)).max(2);
-        let mut comparisons = COMPARISONS;
+        let (share, mut comparisons) = match self.all {
+            Some(_) => (usize::MAX, usize::MAX),
+            None => ((PAIRS / pairs.max(1)).max(2), COMPARISONS),
+        };
         for &(strand, mine) in &touched {
             for &(other, theirs) in &touched {
                 if strand != other {
@@ -329,9 +358,18 @@ fn slot(key: u64) -> usize {
     FxBuildHasher.hash_one(key) as usize % SLOTS
 }
 
+/// How many witnesses a list takes.
+fn room(all: &Option<Sites>) -> usize {
+    match all {
+        Some(_) => usize::MAX,
+        None => WITNESSES,
+    }
+}
+
 /// Adds what lies between the last access and this one; false if there is no room.
 fn extend(
     (mask, gaps): (&mut Mask, &mut List<Gap>),
+    all: &mut Option<Sites>,
     last: Last,
     visits: &Visits,
     point: Point,
@@ -339,16 +377,20 @@ fn extend(
 ) -> bool {
     let mut has_room = true;
     for (length, (id, place)) in visits.since(last.tick).enumerate() {
-        if length == STRETCH {
+        if length == STRETCH && all.is_none() {
             return false;
         }
+        let id = match all {
+            Some(sites) => sites.number(id, [last.point.site, point.site]),
+            None => id,
+        };
         if !gaps.has(*mask, id) {
             let gap = || Gap {
                 first: last.point,
                 second: point,
                 transaction: transaction.clone(),
             };
-            has_room &= gaps.add(mask, (id, place), gap);
+            has_room &= gaps.add(mask, (id, place), room(all), gap);
         }
     }
     has_room
@@ -403,7 +445,12 @@ impl Analysis for Minimal {
         live.sort();
         live.into_iter().for_each(|object| self.close(object, now));
         let mut tally = Tally::default();
-        let mut realiser = Realiser::new(now, SCHEDULES, STATES);
+        let schedules = if self.all.is_some() {
+            u64::MAX
+        } else {
+            SCHEDULES
+        };
+        let mut realiser = Realiser::new(now, schedules, STATES);
         let looks = self.looks.iter().filter_map(|look| {
             let candidates = &self.found[look];
             let best = self.settle(candidates, &mut realiser, &mut tally);

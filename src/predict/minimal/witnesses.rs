@@ -1,6 +1,5 @@
 //! The witnesses of a strand's accesses to an object.
 
-use super::WITNESSES;
 use super::visits::Place;
 use crate::check::Transaction;
 use crate::predict::LockState;
@@ -86,6 +85,7 @@ impl<W> List<W> {
         &mut self,
         mask: &mut Mask,
         (id, place): (u32, Place),
+        room: usize,
         witness: impl FnOnce() -> W,
     ) -> bool {
         // Whether it is taken or not, it need not be looked at again.
@@ -94,8 +94,8 @@ impl<W> List<W> {
             None => drop(self.beyond.insert(id)),
         }
         let room = match place.state() {
-            LockState::FREE => 2 * WITNESSES,
-            _ => WITNESSES,
+            LockState::FREE => room.saturating_mul(2),
+            _ => room,
         };
         let has_room = self.witnesses.len() < room;
         if has_room {
