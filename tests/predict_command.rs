@@ -221,7 +221,7 @@ fn the_cascade_wants_a_file_and_no_list_of_analyses() {
 fn bad_input_unknown_analyses_and_unknown_rules_exit_with_2_and_say_why() {
     for (option, known) in [
         ("--analysis", "minimal, blocks, reduction, deadlock"),
-        ("--rules", "rv2003, tse2006, escape"),
+        ("--rules", "rv2003, tse2006, escape, online"),
     ] {
         let output = predict(&[option, "magic"], RUN);
         assert_eq!(output.status.code(), Some(2));

@@ -44,7 +44,8 @@ pub(super) struct Arguments {
     analysis: Vec<AnalysisKind>,
     /// What reduction leaves out: by tse2006, the default, critical sections that only touch what
     /// nobody changes or nobody else uses; by rv2003 nothing, for more hints; by escape also what a
-    /// thread does with an object before it can have told another of it
+    /// thread does with an object before it can have told another of it; by online the same as by
+    /// tse2006, with each event judged by the run so far
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = one_of::<Rules>(Rules::ALL.map(Rules::name)))]
     rules: Option<Rules>,

@@ -22,7 +22,8 @@
 //! without: every acquire moves right, every release left, and all of them count, so that more
 //! transactions are not reducible, among them the first paper's example (8).
 //!
-//! Variables and locks are judged by the whole run, and transactions only then. What is kept of a
+//! Variables and locks are judged by the whole run, and transactions only then, unless
+//! [`Rules::Online`] wants each event judged when it comes. What is kept of a
 //! transaction is its sequence of lock and order events with, between two of them, the sorts of
 //! accesses made once and those made more often: the papers' tree, written in a row, so that locks
 //! need not be nested. Equal sequences are kept once. A critical section that is the same as the
@@ -70,9 +71,13 @@ pub enum Rules {
     /// object before any other can know of it does not count. Right where objects are made by the
     /// strand that uses them first, as statics need not be.
     Escape,
+    /// The rules of TSE 2006, online: which way an event moves is decided when it comes, by the run
+    /// so far. What makes a variable racy or a lock contended later is missed.
+    Online,
 }
 
-names!(Rules, 3: Rv2003 = "rv2003", Tse2006 = "tse2006", Escape = "escape");
+names!(Rules, 4:
+    Rv2003 = "rv2003", Tse2006 = "tse2006", Escape = "escape", Online = "online");
 
 /// The reduction-based analysis; see [the module](self).
 ///
@@ -109,7 +114,14 @@ pub struct Reduction {
 
 /// One event of a transaction, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Token {
+struct Token {
+    act: Act,
+    /// By [`Rules::Online`]: which way it moves.
+    mover: Option<Mover>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Act {
     Take(ObjectId),
     Give(ObjectId),
     /// Waits for another strand.
@@ -139,7 +151,7 @@ struct Open {
     places: Vec<Place>,
     /// Where the tokens since the last lock or order event begin.
     segment: usize,
-    segment_at: FxHashMap<(ObjectId, u32), usize>,
+    segment_at: FxHashMap<(ObjectId, u32, Option<Mover>), usize>,
     depth: usize,
     /// Where the last critical sections begin, outermost ones only.
     sections: Vec<usize>,
@@ -201,15 +213,15 @@ impl Reduction {
     }
 }
 
-/// The token of an event that is no access.
-fn token(event: Event) -> Option<Token> {
+/// What an event does that is no access.
+fn act(event: Event) -> Option<Act> {
     match event.op {
-        Op::Acquire | Op::AcquireShared => Some(Token::Take(event.object())),
-        Op::Release | Op::ReleaseShared => Some(Token::Give(event.object())),
+        Op::Acquire | Op::AcquireShared => Some(Act::Take(event.object())),
+        Op::Release | Op::ReleaseShared => Some(Act::Give(event.object())),
         // Waits for the other readers to leave, and lets nobody in: a right mover that nothing
         // gives back.
-        Op::Upgrade | Op::Join | Op::Await | Op::Recv => Some(Token::Wait),
-        Op::Downgrade | Op::Fork | Op::Signal | Op::Send => Some(Token::Pass),
+        Op::Upgrade | Op::Join | Op::Await | Op::Recv => Some(Act::Wait),
+        Op::Downgrade | Op::Fork | Op::Signal | Op::Send => Some(Act::Pass),
         _ => None,
     }
 }
@@ -230,15 +242,22 @@ impl Analysis for Reduction {
             Op::Retire => self.races.retire(event.object(), now),
             op if is_access(op) => {
                 let sort = self.races.access(event, position, now);
+                let is_online = self.is_online_in(event.strand);
+                let mover = is_online.then(|| self.access(event.object(), sort, now));
+                if mover == Some(None) {
+                    return;
+                }
                 if let Some(open) = self.open.entry(event.strand) {
-                    open.touch(place, sort);
+                    open.touch(place, sort, mover.flatten());
                 }
             }
             _ => {
                 self.lock_use(now.skeleton.lock_event(event), now);
-                let Some(token) = token(event) else { return };
+                let Some(act) = act(event) else { return };
+                let is_online = self.is_online_in(event.strand);
+                let mover = is_online.then(|| self.mover(act));
                 if let Some(open) = self.open.entry(event.strand) {
-                    open.push(token, place);
+                    open.push(Token { act, mover }, place);
                 }
             }
         }
@@ -282,7 +301,7 @@ impl Reduction {
     fn access(&mut self, object: ObjectId, sort: u32, now: &Context) -> Option<Mover> {
         let usage = match self.rules {
             Rules::Escape => self.escapes.usage(object),
-            Rules::Rv2003 | Rules::Tse2006 => now.usage(object),
+            Rules::Rv2003 | Rules::Tse2006 | Rules::Online => now.usage(object),
         };
         if usage.is_harmless() {
             return (self.rules == Rules::Rv2003).then_some(Mover::Both);
@@ -293,30 +312,43 @@ impl Reduction {
         })
     }
 
+    /// Which way an event moves that is no access.
+    fn mover(&self, act: Act) -> Mover {
+        match act {
+            Act::Take(lock) | Act::Give(lock) if self.quiet(lock) => Mover::Both,
+            Act::Give(_) | Act::Pass => Mover::Left,
+            Act::Take(_) | Act::Wait | Act::Touch(..) => Mover::Right,
+        }
+    }
+
+    /// Whether the strand is in a transaction whose events are judged as they come.
+    fn is_online_in(&self, strand: StrandId) -> bool {
+        self.rules == Rules::Online && self.open.get(strand).is_some_and(Option::is_some)
+    }
+
     fn reduce(&mut self, tokens: &[Token], now: &Context) -> Form {
         let rules = self.rules;
         let is_just_taken = |left: &[(Mover, usize)], lock| {
-            let last = left.last().map(|&(_, last)| tokens[last]);
-            last == Some(Token::Take(lock))
+            let last = left.last().map(|&(_, last)| tokens[last].act);
+            last == Some(Act::Take(lock))
         };
         // What is left, and the index of its token.
         let mut left: Vec<(Mover, usize)> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
-            let mover = match *token {
-                Token::Touch(object, sort, many) => {
-                    let Some(mover) = self.access(object, sort, now) else {
+            let mover = match token.act {
+                Act::Touch(object, sort, many) => {
+                    let mover = token.mover.or_else(|| self.access(object, sort, now));
+                    let Some(mover) = mover else {
                         continue;
                     };
                     left.extend(many.then_some((mover, at)));
                     mover
                 }
-                Token::Give(lock) if rules != Rules::Rv2003 && is_just_taken(&left, lock) => {
+                Act::Give(lock) if rules != Rules::Rv2003 && is_just_taken(&left, lock) => {
                     left.pop();
                     continue;
                 }
-                Token::Take(lock) | Token::Give(lock) if self.quiet(lock) => Mover::Both,
-                Token::Take(_) | Token::Wait => Mover::Right,
-                Token::Give(_) | Token::Pass => Mover::Left,
+                act => token.mover.unwrap_or_else(|| self.mover(act)),
             };
             left.push((mover, at));
         }
@@ -353,13 +385,18 @@ impl Open {
         }
     }
 
-    fn touch(&mut self, place: Place, sort: u32) {
+    fn touch(&mut self, place: Place, sort: u32, mover: Option<Mover>) {
         let object = place.0.object();
-        match self.segment_at.get(&(object, sort)) {
-            Some(&at) => self.tokens[at] = Token::Touch(object, sort, true),
+        let touch = |many| Token {
+            act: Act::Touch(object, sort, many),
+            mover,
+        };
+        match self.segment_at.get(&(object, sort, mover)) {
+            Some(&at) => self.tokens[at] = touch(true),
             None => {
-                self.segment_at.insert((object, sort), self.tokens.len());
-                self.tokens.push(Token::Touch(object, sort, false));
+                self.segment_at
+                    .insert((object, sort, mover), self.tokens.len());
+                self.tokens.push(touch(false));
                 self.places.push(place);
             }
         }
@@ -384,9 +421,9 @@ impl Open {
         self.tokens.push(token);
         self.places.push(place);
         self.segment = self.tokens.len();
-        match token {
-            Token::Take(_) => self.depth += 1,
-            Token::Give(_) => {
+        match token.act {
+            Act::Take(_) => self.depth += 1,
+            Act::Give(_) => {
                 self.depth = self.depth.saturating_sub(1);
                 if self.depth == 0 {
                     self.section();

@@ -4,7 +4,7 @@ use crate::trace::{ObjectId, StrandId};
 use rustc_hash::FxHashMap;
 
 /// Which way an event can change places with its neighbours of other strands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Mover {
     /// With the event after it: an acquire, a join, an await, a receive.
     Right,

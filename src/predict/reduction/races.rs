@@ -32,7 +32,7 @@ struct Variable {
     /// Every sort of access, in the order in which they came.
     sorts: Vec<Seen>,
     numbers: FxHashMap<Sort, u32>,
-    /// The answers, as far as somebody asked, for each sort.
+    /// The answers, as far as somebody asked since the last new sort, for each sort.
     racing: Vec<Option<bool>>,
 }
 
@@ -69,6 +69,7 @@ impl Races {
             }
             None => {
                 let number = variable.sorts.len() as u32;
+                variable.racing.clear();
                 variable.numbers.insert(sort, number);
                 variable.sorts.push(Seen {
                     sort,

@@ -77,8 +77,8 @@ pub(crate) fn is_reducible(form: &str) -> bool {
     rest.chars().all(|mover| matches!(mover, 'L' | 'B'))
 }
 
-/// The movers of a transaction, of which between two lock or order events those of one sort count
-/// at most twice. By the later rules a region is left out in which nothing is left.
+/// The movers of a transaction, of which between two lock or order events those of one sort that
+/// move the same way count at most twice. By the later rules a region is left out in which nothing is left.
 fn word(moments: Vec<(&Moment, char)>, rules: Rules) -> String {
     let mut left: Vec<(&Moment, char)> = Vec::new();
     for (moment, mover) in moments {
@@ -87,7 +87,9 @@ fn word(moments: Vec<(&Moment, char)>, rules: Rules) -> String {
             sort(other) == sort(moment)
         };
         let segment = left.iter().rev().take_while(|(other, _)| other.is_access());
-        let like = segment.filter(|(other, _)| is_like(other)).count();
+        let like = segment
+            .filter(|&&(other, moves)| moves == mover && is_like(other))
+            .count();
         if moment.is_access() && like == 2 {
             continue;
         }
