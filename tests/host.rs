@@ -290,7 +290,12 @@ fn child_short_threads() {
     }
     assert_eq!(*sum.lock().unwrap(), 12 * 1_110);
     let after = memory();
-    assert!(after < before + 4 * 1024, "{before} KiB, then {after} KiB");
+    // Chunks of 4 MiB are kept once a busy machine has needed them.
+    let chunks = 4 * 1024;
+    assert!(
+        after < before + chunks + 1024,
+        "{before} KiB, then {after} KiB"
+    );
     println!("done");
 }
 
