@@ -2,7 +2,7 @@
 
 pub use ::crossbeam_utils::atomic::{AtomicCell, AtomicConsume};
 
-use crate::sync::atomic::{self, Ordering};
+use crate::sync::atomic::{self, Ordering, integers};
 
 macro_rules! consume {
     ($($Atomic:ident: $Value:ty;)*) => {$(
@@ -19,18 +19,9 @@ macro_rules! consume {
     )*};
 }
 
+integers!(consume);
 consume! {
     AtomicBool: bool;
-    AtomicI8: i8;
-    AtomicU8: u8;
-    AtomicI16: i16;
-    AtomicU16: u16;
-    AtomicI32: i32;
-    AtomicU32: u32;
-    AtomicI64: i64;
-    AtomicU64: u64;
-    AtomicIsize: isize;
-    AtomicUsize: usize;
 }
 
 /// A read.

@@ -4,7 +4,7 @@
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::atomic::{self, Ordering};
+use super::atomic::{self, Ordering, integers};
 use super::{Mutex, RwLock};
 
 macro_rules! locks {
@@ -47,16 +47,7 @@ locks! {
     RwLock, read;
 }
 
+integers!(atomics);
 atomics! {
     AtomicBool: bool;
-    AtomicI8: i8;
-    AtomicU8: u8;
-    AtomicI16: i16;
-    AtomicU16: u16;
-    AtomicI32: i32;
-    AtomicU32: u32;
-    AtomicI64: i64;
-    AtomicU64: u64;
-    AtomicIsize: isize;
-    AtomicUsize: usize;
 }

@@ -28,6 +28,9 @@ pub use self::types::{
     AtomicUsize,
 };
 
+#[cfg(all(feature = "check", any(feature = "serde", feature = "crossbeam-utils")))]
+pub(crate) use self::types::integers;
+
 /// The old name of [`hint::spin_loop`](crate::hint::spin_loop).
 #[cfg(feature = "check")]
 #[inline]

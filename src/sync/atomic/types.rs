@@ -258,18 +258,28 @@ macro_rules! integer {
     )*};
 }
 
-integer! {
-    AtomicI8: i8;
-    AtomicU8: u8;
-    AtomicI16: i16;
-    AtomicU16: u16;
-    AtomicI32: i32;
-    AtomicU32: u32;
-    AtomicI64: i64;
-    AtomicU64: u64;
-    AtomicIsize: isize;
-    AtomicUsize: usize;
+/// Hands the atomic integers and their values to a macro.
+macro_rules! integers {
+    ($then:ident) => {
+        $then! {
+            AtomicI8: i8;
+            AtomicU8: u8;
+            AtomicI16: i16;
+            AtomicU16: u16;
+            AtomicI32: i32;
+            AtomicU32: u32;
+            AtomicI64: i64;
+            AtomicU64: u64;
+            AtomicIsize: isize;
+            AtomicUsize: usize;
+        }
+    };
 }
+
+#[cfg(any(feature = "serde", feature = "crossbeam-utils"))]
+pub(crate) use integers;
+
+integers!(integer);
 
 /// [`std::sync::atomic::AtomicBool`], tracked.
 #[repr(transparent)]
