@@ -35,6 +35,29 @@ pub(crate) fn object(out: &mut String, fields: &[(&str, &dyn ToJson)]) {
     });
 }
 
+/// Each type is an object of these fields; a field is the value's own, or what a function makes of
+/// the value.
+macro_rules! objects {
+    (@ $self:ident $field:ident) => { &$self.$field };
+    (@ $self:ident $field:ident $it:ident $value:expr) => {
+        &{
+            let $it = $self;
+            $value
+        }
+    };
+    ($($type:ty { $($field:ident $(: |$it:ident| $value:expr)?),* $(,)? })*) => {
+        $(impl $crate::json::ToJson for $type {
+            fn write(&self, out: &mut String) {
+                $crate::json::object(out, &[$((
+                    stringify!($field),
+                    $crate::json::objects!(@ self $field $($it $value)?),
+                )),*]);
+            }
+        })*
+    };
+}
+pub(crate) use objects;
+
 /// Adds an array of these values.
 pub(crate) fn array(out: &mut String, values: &[&dyn ToJson]) {
     sequence(out, ['[', ']'], values, |out, value| value.write(out));
@@ -168,13 +191,8 @@ mod tests {
         note: Option<&'static str>,
     }
 
-    impl ToJson for Point {
-        fn write(&self, out: &mut String) {
-            object(
-                out,
-                &[("name", &self.name), ("at", &self.at), ("note", &self.note)],
-            );
-        }
+    objects! {
+        Point { name, at, note: |it| it.note.filter(|note| !note.is_empty()) }
     }
 
     #[test]

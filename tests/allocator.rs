@@ -1,6 +1,8 @@
 //! A program whose allocator uses a tracked mutex, a tracked atomic and its thread's handle: every
 //! allocation is recorded, on every thread, from before `main` until after it.
 
+#![cfg(feature = "check")]
+
 mod process;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -2,6 +2,8 @@
 //! test whose strands or objects they met, and never makes them panic. And violations are delivered
 //! at safe points only.
 
+#![cfg(feature = "check")]
+
 mod process;
 
 use std::process::Command;

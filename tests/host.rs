@@ -1,6 +1,8 @@
 //! Nothing that the recorder does, and nothing that is done to it, breaks the program. Each case
 //! runs in a process of its own.
 
+#![cfg(feature = "check")]
+
 mod process;
 
 use std::hint::black_box;

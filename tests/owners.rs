@@ -1,6 +1,8 @@
 //! A report names who did it, not who has its number now: in process, with a window of events, and
 //! from the trace of the same run.
 
+#![cfg(all(feature = "check", feature = "json"))]
+
 mod process;
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -1,6 +1,8 @@
 //! Tests that run side by side in one process: only the one with the bug fails, and its message is
 //! in its own output.
 
+#![cfg(feature = "check")]
+
 mod process;
 
 use std::process::Command;

@@ -78,13 +78,13 @@ struct Strand {
     clock: Arc<Clock>,
     /// It has had an event.
     lived: bool,
-    open: Option<Open>,
+    open: Option<OpenTransaction>,
     /// The objects whose clocks may know the open transaction.
     updates: FxHashSet<u32>,
 }
 
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenTransaction {
     /// The strand's own time.
     begin: u64,
     transaction: Transaction,
@@ -306,7 +306,7 @@ impl Aerodrome {
             begin: Some(position),
             site: event.site,
         };
-        strand.open = Some(Open { begin, transaction });
+        strand.open = Some(OpenTransaction { begin, transaction });
     }
 
     fn end(&mut self, slot: u32, position: u64) -> Option<Box<Violation>> {

@@ -73,7 +73,7 @@ struct Front {
     /// Under `rust`.
     retries: Option<Retries<u64>>,
     lowering: Lowering,
-    open: Open,
+    open: OpenTransactions,
     /// By strand: where its block began or was split last, as recorded; 0 where it is in none.
     since: Dense<StrandId, u64>,
     /// Violations, each with the site of the recorded event that closed it.
@@ -98,7 +98,7 @@ impl Checker {
             front: Front {
                 retries: (semantics == Semantics::Rust).then(Retries::new),
                 lowering: Lowering::new(semantics),
-                open: Open::default(),
+                open: OpenTransactions::default(),
                 since: Dense::new(),
                 found: Vec::new(),
             },
@@ -394,7 +394,7 @@ impl Front {
 #[inline(always)]
 fn lower<E: Inlined, const RUST: bool>(
     lowering: &mut Lowering,
-    open: &mut Open,
+    open: &mut OpenTransactions,
     found: &mut Vec<(Box<Violation>, SiteId)>,
     engine: &mut E,
     event: Event,
@@ -520,13 +520,13 @@ fn orders(event: &Event, names: &(impl Names + ?Sized)) -> bool {
 
 /// The transactions that are open.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenTransactions {
     /// By strand.
     is_open: Dense<StrandId, bool>,
     count: usize,
 }
 
-impl Open {
+impl OpenTransactions {
     #[inline(always)]
     fn note(&mut self, event: &Event) {
         match event.op {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::feed::feed;
 use super::{Failure, Input, Terminal, Verdict, print};
-use crate::json::{ToJson, object};
+use crate::json::objects;
 use crate::trace::{Class, Event, Op, op_name};
 
 /// Count what is in a trace
@@ -44,21 +44,8 @@ struct Stats {
     longest_transaction: u64,
 }
 
-impl ToJson for Stats {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("events", &self.events),
-                ("kinds", &self.kinds),
-                ("threads", &self.threads),
-                ("locks", &self.locks),
-                ("variables", &self.variables),
-                ("transactions", &self.transactions),
-                ("longest_transaction", &self.longest_transaction),
-            ],
-        );
-    }
+objects! {
+    Stats { events, kinds, threads, locks, variables, transactions, longest_transaction }
 }
 
 #[derive(Clone, Copy, Default)]

@@ -1,7 +1,7 @@
 //! Outcomes for people and for programs.
 
 use super::{Counterexample, Outcome, Relevant, Step};
-use crate::json::{ToJson, object, to_string};
+use crate::json::{objects, to_string};
 use crate::trace::{Names, SiteInfo};
 use std::fmt::Write;
 
@@ -178,60 +178,39 @@ impl<'a, T: ?Sized> Named<'a, T> {
     }
 }
 
-impl ToJson for Named<'_, Outcome> {
-    fn write(&self, out: &mut String) {
-        let number = |runs: u128| u64::try_from(runs).unwrap_or(u64::MAX);
-        let it = self.value;
-        object(
-            out,
-            &[
-                ("property", &it.property),
-                ("holds", &it.holds()),
-                ("observed_holds", &!it.observed_broken),
-                ("complete", &it.complete()),
-                ("events", &it.events),
-                ("states", &it.states),
-                ("runs", &number(it.runs)),
-                ("violating_runs", &number(it.violating)),
-                ("variables", &it.variables),
-                ("initial", &it.initial),
-                ("counterexamples", &self.each(&it.counterexamples)),
-            ],
-        );
+objects! {
+    Named<'_, Outcome> {
+        property: |it| &it.value.property,
+        holds: |it| it.value.holds(),
+        observed_holds: |it| !it.value.observed_broken,
+        complete: |it| it.value.complete(),
+        events: |it| it.value.events,
+        states: |it| it.value.states,
+        runs: |it| number(it.value.runs),
+        violating_runs: |it| number(it.value.violating),
+        variables: |it| &it.value.variables,
+        initial: |it| &it.value.initial,
+        counterexamples: |it| it.each(&it.value.counterexamples),
+    }
+    Named<'_, Counterexample> {
+        before: |it| it.value.before,
+        as_observed: |it| it.value.as_observed,
+        start: |it| &*it.value.start,
+        steps: |it| it.each(&it.value.steps),
+        observed: |it| it.each(&it.value.observed),
+    }
+    Named<'_, Step> {
+        event: |it| it.value.event.position,
+        strand: |it| strand(&it.value.event, it.names),
+        site: |it| site(&it.value.event, it.names),
+        variable: |it| &it.outcome.variables[it.value.event.variable],
+        value: |it| it.value.event.value,
+        state: |it| &*it.value.state,
     }
 }
 
-impl ToJson for Named<'_, Counterexample> {
-    fn write(&self, out: &mut String) {
-        let run = self.value;
-        object(
-            out,
-            &[
-                ("before", &run.before),
-                ("as_observed", &run.as_observed),
-                ("start", &&*run.start),
-                ("steps", &self.each(&run.steps)),
-                ("observed", &self.each(&run.observed)),
-            ],
-        );
-    }
-}
-
-impl ToJson for Named<'_, Step> {
-    fn write(&self, out: &mut String) {
-        let Step { event, state } = self.value;
-        object(
-            out,
-            &[
-                ("event", &event.position),
-                ("strand", &strand(event, self.names)),
-                ("site", &site(event, self.names)),
-                ("variable", &self.outcome.variables[event.variable]),
-                ("value", &event.value),
-                ("state", &&**state),
-            ],
-        );
-    }
+fn number(runs: u128) -> u64 {
+    u64::try_from(runs).unwrap_or(u64::MAX)
 }
 
 /// The strand's name, or its number where it has none.

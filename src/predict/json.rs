@@ -4,24 +4,13 @@ use super::{
     AnalysisKind, Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace,
     ForecastRun, ForecastViolation, ForecastWait, Tier,
 };
-use crate::json::{ToJson, object, to_string};
+use crate::json::{ToJson, objects, to_string};
 
 impl Forecast {
     /// The forecast as one JSON object, without a line's end. What is absent is not known.
     pub fn json(&self) -> String {
         to_string(self)
     }
-}
-
-/// Each type is an object of these fields.
-macro_rules! objects {
-    ($($type:ident { $($field:ident),* })*) => {
-        $(impl ToJson for $type {
-            fn write(&self, out: &mut String) {
-                object(out, &[$((stringify!($field), &self.$field)),*]);
-            }
-        })*
-    };
 }
 
 objects! {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Access, Group, Place, Report, between, groups, source, words};
-use crate::json::{self, ToJson, object};
+use crate::json::{self, objects};
 use crate::trace::TABLE;
 
 const PAGE: &str = include_str!("page/page.html");
@@ -38,27 +38,9 @@ struct Item<'a> {
     report: &'a Report,
 }
 
-impl ToJson for Data<'_> {
-    fn write(&self, out: &mut String) {
-        object(out, &[("verbs", &self.verbs), ("items", &self.items)]);
-    }
-}
-
-impl ToJson for Item<'_> {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("count", &self.count),
-                ("others", &self.others),
-                ("told", &self.told),
-                ("spans", &self.spans),
-                ("labels", &self.labels),
-                ("windowLabels", &self.window_labels),
-                ("report", self.report),
-            ],
-        );
-    }
+objects! {
+    Data<'_> { verbs, items }
+    Item<'_> { count, others, told, spans, labels, windowLabels: |it| &it.window_labels, report }
 }
 
 impl<'a> Item<'a> {

@@ -40,7 +40,7 @@ use std::path::Path;
 use super::source::Excerpt;
 use super::window::{Gap, Inside, Missing, Row, Slice};
 use super::{Access, Block, Edge, Frame, Object, Place, Report, Tier, Transaction};
-use crate::json::{Text, ToJson, array, object, to_string, unless_empty};
+use crate::json::{Text, ToJson, array, object, objects, to_string, unless_empty};
 #[cfg(feature = "json")]
 pub use read::{Error, read};
 #[cfg(feature = "json")]
@@ -74,31 +74,59 @@ pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) ->
     written
 }
 
-impl ToJson for Report {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("schema", &self.schema),
-                ("tier", &self.tier),
-                ("message", &self.message),
-                ("pattern", &Text(self.pattern)),
-                ("explanation", &self.explanation),
-                ("chain", &unless_empty(&self.chain)),
-                ("help", &self.help),
-                ("event", &self.event),
-                ("blame", &self.blame),
-                ("transactions", &self.transactions),
-                ("edges", &self.edges),
-                ("accesses", &self.accesses),
-                ("objects", &self.objects),
-                ("test", &self.test),
-                ("repeats", &self.repeats),
-                ("excerpts", &unless_empty(&self.excerpts)),
-                ("window", &self.window),
-            ],
-        );
+objects! {
+    Report {
+        schema,
+        tier,
+        message,
+        pattern: |it| Text(it.pattern),
+        explanation,
+        chain: |it| unless_empty(&it.chain),
+        help,
+        event,
+        blame,
+        transactions,
+        edges,
+        accesses,
+        objects,
+        test,
+        repeats,
+        excerpts: |it| unless_empty(&it.excerpts),
+        window,
     }
+    Block { name, place }
+    Transaction {
+        block,
+        strand,
+        begin,
+        place,
+        panicked: |it| it.panicked.then_some(true),
+    }
+    Edge { from, to }
+    Access {
+        number,
+        position,
+        transaction,
+        strand,
+        op: |it| it.op.row().report,
+        object,
+        place,
+        backtrace: |it| unless_empty(&it.backtrace),
+    }
+    Frame { function, place }
+    Object { kind: |it| it.kind.name(), name, type: |it| &it.type_name, created }
+    Excerpt { file, line, text }
+    Slice {
+        strands,
+        blocks,
+        objects,
+        places,
+        events,
+        gaps: |it| unless_empty(&it.gaps),
+        missing,
+    }
+    Gap { at, events, open }
+    Missing { from, to, events, bytes }
 }
 
 impl ToJson for Tier {
@@ -118,101 +146,6 @@ impl ToJson for Place {
     }
 }
 
-impl ToJson for Block {
-    fn write(&self, out: &mut String) {
-        object(out, &[("name", &self.name), ("place", &self.place)]);
-    }
-}
-
-impl ToJson for Transaction {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("block", &self.block),
-                ("strand", &self.strand),
-                ("begin", &self.begin),
-                ("place", &self.place),
-                ("panicked", &self.panicked.then_some(true)),
-            ],
-        );
-    }
-}
-
-impl ToJson for Edge {
-    fn write(&self, out: &mut String) {
-        object(out, &[("from", &self.from), ("to", &self.to)]);
-    }
-}
-
-impl ToJson for Access {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("number", &self.number),
-                ("position", &self.position),
-                ("transaction", &self.transaction),
-                ("strand", &self.strand),
-                ("op", &self.op.row().report),
-                ("object", &self.object),
-                ("place", &self.place),
-                ("backtrace", &unless_empty(&self.backtrace)),
-            ],
-        );
-    }
-}
-
-impl ToJson for Frame {
-    fn write(&self, out: &mut String) {
-        object(out, &[("function", &self.function), ("place", &self.place)]);
-    }
-}
-
-impl ToJson for Object {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("kind", &self.kind.name()),
-                ("name", &self.name),
-                ("type", &self.type_name),
-                ("created", &self.created),
-            ],
-        );
-    }
-}
-
-impl ToJson for Excerpt {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("file", &self.file),
-                ("line", &self.line),
-                ("text", &self.text),
-            ],
-        );
-    }
-}
-
-impl ToJson for Slice {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("strands", &self.strands),
-                ("blocks", &self.blocks),
-                ("objects", &self.objects),
-                ("places", &self.places),
-                ("events", &self.events),
-                ("gaps", &unless_empty(&self.gaps)),
-                ("missing", &self.missing),
-            ],
-        );
-    }
-}
-
 impl ToJson for Row {
     fn write(&self, out: &mut String) {
         let Row(position, strand, op, target, place) = self;
@@ -220,36 +153,9 @@ impl ToJson for Row {
     }
 }
 
-impl ToJson for Gap {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("at", &self.at),
-                ("events", &self.events),
-                ("open", &self.open),
-            ],
-        );
-    }
-}
-
 impl ToJson for Inside {
     fn write(&self, out: &mut String) {
         let Inside(strand, block, begin) = self;
         array(out, &[strand, block, begin]);
-    }
-}
-
-impl ToJson for Missing {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("from", &self.from),
-                ("to", &self.to),
-                ("events", &self.events),
-                ("bytes", &self.bytes),
-            ],
-        );
     }
 }

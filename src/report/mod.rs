@@ -45,22 +45,21 @@ mod cause;
 pub mod html;
 pub mod json;
 pub mod pattern;
+mod resolve;
 #[cfg(feature = "json")]
 pub mod sarif;
 pub mod source;
 mod splits;
+mod strands;
 pub mod text;
 pub mod window;
 pub(crate) mod words;
 
-use std::collections::HashMap;
-
 #[cfg(feature = "json")]
 use serde::Deserialize;
 
-use crate::check::{self, Violation};
 use crate::trace::{
-    Names, ObjectId, ObjectInfo, ObjectKind, Op, Owner, SiteId, SiteInfo, StrandId, Target,
+    BlockId, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo, Target,
 };
 #[cfg(feature = "check")]
 pub(crate) use cause::Cause;
@@ -68,6 +67,7 @@ pub(crate) use cause::between;
 pub use cause::{Group, groups};
 use pattern::Pattern;
 pub use splits::Split;
+pub(crate) use strands::StrandNames;
 use window::Slice;
 
 /// The version of the report's schema: the number in the field `schema`.
@@ -193,6 +193,16 @@ pub struct Block {
     pub name: String,
     /// Where it is in the source.
     pub place: Option<Place>,
+}
+
+impl Block {
+    pub(crate) fn of(id: BlockId, names: &dyn Names) -> Block {
+        let block = names.block(id);
+        Block {
+            name: block.name,
+            place: Place::of(block.site, names),
+        }
+    }
 }
 
 /// A transaction of the cycle.
@@ -350,62 +360,6 @@ impl Object {
     }
 }
 
-/// The names of a report's strands, no two of them alike: many threads have no name, others share
-/// one, and numbers have had several owners.
-pub(crate) struct StrandNames<'a> {
-    names: &'a dyn Names,
-    /// By number and, for a former owner, the last event that can be its.
-    unique: HashMap<(StrandId, Option<u64>), String>,
-}
-
-impl<'a> StrandNames<'a> {
-    /// Names the strands that had these numbers at these events.
-    pub(crate) fn new(
-        names: &'a dyn Names,
-        events: impl IntoIterator<Item = (StrandId, u64)>,
-    ) -> StrandNames<'a> {
-        let mut unique = HashMap::new();
-        for (id, position) in events {
-            match names.owner_of_strand(id, position) {
-                Owner::Present => unique
-                    .entry((id, None))
-                    .or_insert_with(|| names.strand(id).name),
-                Owner::Former { until, info } => {
-                    unique.entry((id, Some(until))).or_insert(info.name)
-                }
-                Owner::Forgotten => unique.entry((id, Some(0))).or_default(),
-            };
-        }
-        let mut owners: HashMap<String, usize> = HashMap::new();
-        for name in unique.values() {
-            *owners.entry(name.clone()).or_default() += 1;
-        }
-        for ((id, until), name) in &mut unique {
-            if name.is_empty() || owners[name] > 1 {
-                let space = if name.is_empty() { "" } else { " " };
-                *name += &format!("{space}#{}", id.0);
-                match until {
-                    None => {}
-                    Some(0) => *name += " (an earlier one)",
-                    Some(until) => *name += &format!(" (until event {until})"),
-                }
-            }
-        }
-        StrandNames { names, unique }
-    }
-
-    /// The strand that had the number at the event.
-    pub(crate) fn name(&self, id: StrandId, position: u64) -> String {
-        let until = match self.names.owner_of_strand(id, position) {
-            Owner::Present => None,
-            Owner::Former { until, .. } => Some(until),
-            Owner::Forgotten => Some(0),
-        };
-        let name = self.unique.get(&(id, until)).cloned();
-        name.unwrap_or_else(|| format!("#{}", id.0))
-    }
-}
-
 /// What a report has beside the violation.
 #[derive(Clone, Debug, Default)]
 pub struct Extras<'a> {
@@ -427,174 +381,6 @@ pub struct Extras<'a> {
 }
 
 impl Report {
-    /// Resolves a violation. Reads no file; the names are asked for what the violation and the
-    /// window mention.
-    pub fn new(violation: &Violation, names: &dyn Names, extras: &Extras<'_>) -> Report {
-        let accesses = violation.edges.iter().flat_map(|edge| [edge.from, edge.to]);
-        // An event of each transaction.
-        let events: Vec<u64> = violation
-            .transactions
-            .iter()
-            .enumerate()
-            .map(|(i, transaction)| {
-                let leaves = violation.edges.get(i).map(|edge| edge.from.position);
-                transaction.begin.or(leaves).unwrap_or(violation.event)
-            })
-            .collect();
-        let transactions = violation.transactions.iter().zip(&events);
-        let survey = extras.window.map(window::Window::survey);
-        let strands = StrandNames::new(
-            names,
-            accesses
-                .map(|access| (access.strand, access.position))
-                .chain(transactions.map(|(transaction, event)| (transaction.strand, *event)))
-                .chain(survey.iter().flat_map(|survey| survey.strands.clone())),
-        );
-        let transactions: Vec<Transaction> = violation
-            .transactions
-            .iter()
-            .enumerate()
-            .map(|(i, transaction)| Transaction {
-                block: transaction.block.map(|id| {
-                    let block = names.block(id);
-                    Block {
-                        name: block.name,
-                        place: Place::of(block.site, names),
-                    }
-                }),
-                strand: strands.name(transaction.strand, events[i]),
-                begin: transaction.begin,
-                place: Place::of(transaction.site, names),
-                panicked: extras.panicked.contains(&i),
-            })
-            .collect();
-        let blame = violation.blame.min(transactions.len().saturating_sub(1));
-
-        // An event can stand in two edges; it is one access.
-        let count = violation.transactions.len();
-        let mut found: Vec<(check::Access, usize)> = Vec::new();
-        for (i, edge) in violation.edges.iter().enumerate() {
-            for (access, transaction) in [(edge.from, i), (edge.to, (i + 1) % count.max(1))] {
-                if !found
-                    .iter()
-                    .any(|(other, of)| other.position == access.position && *of == transaction)
-                {
-                    found.push((access, transaction));
-                }
-            }
-        }
-        // A prediction's edges are in the order of its schedule.
-        if extras.tier == Tier::Observed {
-            found.sort_by_key(|(access, _)| access.position);
-        }
-        let number = |access: &check::Access, transaction: usize| {
-            1 + found
-                .iter()
-                .position(|(other, of)| other.position == access.position && *of == transaction)
-                .unwrap_or(0)
-        };
-        let edges = violation
-            .edges
-            .iter()
-            .enumerate()
-            .map(|(i, edge)| Edge {
-                from: number(&edge.from, i),
-                to: number(&edge.to, (i + 1) % count.max(1)),
-            })
-            .collect();
-
-        let mut objects: Vec<Object> = Vec::new();
-        // By number and, for a former owner, the last event that can be its; 0 where it is not
-        // known.
-        let mut indices: HashMap<(ObjectId, Option<u64>), usize> = HashMap::new();
-        let accesses = found
-            .iter()
-            .enumerate()
-            .map(|(i, (access, transaction))| {
-                let object = access.object.map(|id| {
-                    let was_recycled = || {
-                        survey
-                            .as_ref()
-                            .is_some_and(|survey| survey.was_recycled(id, access.position))
-                    };
-                    let (until, object) = match names.owner_of_object(id, access.position) {
-                        Owner::Former { until, info } => {
-                            (Some(until), Object::from_info(info, names))
-                        }
-                        Owner::Present if !was_recycled() => (None, Object::of(id, names)),
-                        _ => (Some(0), Object::gone(access.op)),
-                    };
-                    *indices.entry((id, until)).or_insert_with(|| {
-                        objects.push(object);
-                        objects.len() - 1
-                    })
-                });
-                let backtrace = extras
-                    .backtraces
-                    .iter()
-                    .find(|(position, _)| *position == access.position);
-                Access {
-                    number: i + 1,
-                    position: access.position,
-                    transaction: *transaction,
-                    strand: strands.name(access.strand, access.position),
-                    op: access.op,
-                    object,
-                    place: Place::of(access.site, names),
-                    backtrace: backtrace
-                        .map(|(_, frames)| {
-                            frames
-                                .iter()
-                                .filter(|frame| frame.is_users())
-                                .cloned()
-                                .collect()
-                        })
-                        .unwrap_or_default(),
-                }
-            })
-            .collect();
-
-        let mut report = Report {
-            schema: SCHEMA,
-            tier: extras.tier,
-            message: String::new(),
-            pattern: Pattern::Unknown,
-            explanation: String::new(),
-            chain: Vec::new(),
-            help: Vec::new(),
-            event: violation.event,
-            blame,
-            transactions,
-            edges,
-            accesses,
-            objects,
-            test: extras.test.clone(),
-            repeats: extras.repeats,
-            excerpts: Vec::new(),
-            window: survey.as_ref().map(|survey| {
-                let limit = if extras.events == 0 {
-                    window::EVENTS_IN_A_REPORT
-                } else {
-                    extras.events
-                };
-                let begins = violation
-                    .transactions
-                    .iter()
-                    .filter_map(|transaction| transaction.begin);
-                let cycle: Vec<u64> = found
-                    .iter()
-                    .map(|(access, _)| access.position)
-                    .chain(begins)
-                    .chain([violation.event])
-                    .collect();
-                survey.slice(names, &strands, &cycle, limit)
-            }),
-        };
-        report.pattern = Pattern::of(&report);
-        words::tell(&mut report);
-        report
-    }
-
     /// Reads the source lines that the report names, as far as they can be read, and shortens its
     /// paths.
     pub fn with_sources(mut self, workspace: &source::Workspace) -> Report {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Place;
+use super::{Block, Place};
 use crate::check::Checker;
 use crate::trace::Names;
 
@@ -24,10 +24,10 @@ impl Split {
     /// Every split of a check so far.
     pub fn all(checker: &Checker, names: &dyn Names) -> Vec<Split> {
         let splits = checker.splits().map(|(block, site, count)| {
-            let block = names.block(block);
+            let block = Block::of(block, names);
             Split {
                 block: block.name,
-                place: Place::of(block.site, names),
+                place: block.place,
                 wait: Place::of(site, names),
                 count,
             }

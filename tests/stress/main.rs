@@ -6,7 +6,7 @@
 //! for other programs.
 
 // Locks are downgraded.
-#![cfg(since = "1.92")]
+#![cfg(all(feature = "check", since = "1.92"))]
 
 mod blocks;
 mod log;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::judge::{Decided, Judged};
-use crate::json::{Text, ToJson, array, object};
+use crate::json::{Text, ToJson, object, objects};
 use crate::lattice;
 use crate::report::text::{self, Style};
 use crate::report::{Report, groups};
@@ -165,29 +165,14 @@ impl ToJson for Observed<'_> {
     }
 }
 
-impl ToJson for Judged {
-    fn write(&self, out: &mut String) {
-        object(
-            out,
-            &[
-                ("process", &self.name),
-                ("events", &self.checked.events),
-                ("violations", &(self.checked.reports.len() as u64)),
-                ("cut_off", &self.checked.cut_off.as_ref().map(Text)),
-                ("forecast", &self.forecast),
-                ("properties", &Properties(&self.properties)),
-            ],
-        );
-    }
-}
-
-struct Properties<'a>(&'a [Result<Decided, lattice::Error>]);
-
-impl ToJson for Properties<'_> {
-    fn write(&self, out: &mut String) {
-        let decided: Vec<&Decided> = self.0.iter().flatten().collect();
-        let decided: Vec<&dyn ToJson> = decided.iter().map(|it| it as &dyn ToJson).collect();
-        array(out, &decided);
+objects! {
+    Judged {
+        process: |it| &it.name,
+        events: |it| it.checked.events,
+        violations: |it| it.checked.reports.len(),
+        cut_off: |it| it.checked.cut_off.as_ref().map(Text),
+        forecast,
+        properties: |it| it.properties.iter().flatten().collect::<Vec<&Decided>>(),
     }
 }
 

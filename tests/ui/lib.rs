@@ -1,0 +1,1 @@
+//! Messages of the macros. Only the test matters here.
