@@ -91,11 +91,12 @@
 //! |---|---|---|
 //! | `std::sync` (with `atomic` and `mpsc`), `std::thread`, `std::hint` | `aerodrome::sync`, `aerodrome::thread`, `aerodrome::hint` | |
 //! | `parking_lot` | `aerodrome::parking_lot` | `parking_lot` |
+//! | `parking_lot_core` | `aerodrome::parking_lot_core` | `parking_lot` |
 //! | `crossbeam_channel` | `aerodrome::crossbeam_channel` | `crossbeam-channel` |
 //! | `crossbeam_utils` | `aerodrome::crossbeam_utils` | `crossbeam-utils` |
 //! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
 //!
-//! These four are also packages that can stand in the place of the originals without a change in
+//! All but `parking_lot_core` are also packages that can stand in the place of the originals without a change in
 //! the sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and
 //! likewise `aerodrome-crossbeam-channel`, `aerodrome-crossbeam-utils` and `aerodrome-once_cell`,
 //! each with the feature `check`.
@@ -379,6 +380,8 @@ pub mod once_cell;
 mod operation;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot;
+#[cfg(feature = "parking_lot")]
+pub mod parking_lot_core;
 #[cfg(feature = "trace")]
 pub mod predict;
 #[cfg(feature = "check")]

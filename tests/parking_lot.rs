@@ -8,7 +8,9 @@ use aerodrome::parking_lot::{
     Condvar, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Once, ReentrantMutex, RwLock,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
+use aerodrome::parking_lot_core::{self, SpinWait};
 use aerodrome::report::Place;
+use aerodrome::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use aerodrome::trace::Op;
 use aerodrome::{atomic_block, thread};
 
@@ -471,4 +473,81 @@ fn a_guard_that_is_sent_is_released_where_it_is_dropped() {
             .any(|object| object.label() == "`Mutex<i32>`"),
         "{report:?}"
     );
+}
+
+#[test]
+fn a_spin_lock_with_a_spin_wait_is_silent() {
+    for wait in [|it: &mut SpinWait| drop(it.spin()), SpinWait::spin_no_yield] {
+        let (lock, balance) = (AtomicBool::new(true), AtomicU64::new(0));
+        silent(|| {
+            between(
+                |let_in| {
+                    atomic_block! {
+                        let mut spin = SpinWait::new();
+                        let mut is_first = true;
+                        while lock.swap(true, SeqCst) {
+                            if std::mem::take(&mut is_first) {
+                                let_in();
+                            }
+                            wait(&mut spin);
+                        }
+                        balance.fetch_add(1, SeqCst);
+                        lock.store(false, SeqCst);
+                    }
+                },
+                || {
+                    atomic_block! {
+                        balance.fetch_add(1, SeqCst);
+                        lock.store(false, SeqCst);
+                    }
+                },
+            );
+        });
+        assert_eq!(balance.into_inner(), 2);
+    }
+}
+
+#[test]
+fn a_home_made_lock_that_parks_is_silent() {
+    let (lock, balance) = (AtomicBool::new(true), AtomicU64::new(0));
+    let key = &raw const lock as usize;
+    let unlock = || {
+        lock.store(false, SeqCst);
+        // SAFETY: the key is the address of a variable of this test.
+        unsafe { parking_lot_core::unpark_one(key, |_| parking_lot_core::DEFAULT_UNPARK_TOKEN) };
+    };
+    silent(|| {
+        between(
+            |let_in| {
+                atomic_block! {
+                    let mut is_first = true;
+                    while lock.swap(true, SeqCst) {
+                        if std::mem::take(&mut is_first) {
+                            let_in();
+                        }
+                        // SAFETY: as above; the functions do not panic and call no parking_lot.
+                        unsafe {
+                            parking_lot_core::park(
+                                key,
+                                || lock.load(SeqCst),
+                                || (),
+                                |_, _| (),
+                                parking_lot_core::DEFAULT_PARK_TOKEN,
+                                None,
+                            )
+                        };
+                    }
+                    balance.fetch_add(1, SeqCst);
+                    unlock();
+                }
+            },
+            || {
+                atomic_block! {
+                    balance.fetch_add(1, SeqCst);
+                    unlock();
+                }
+            },
+        );
+    });
+    assert_eq!(balance.into_inner(), 2);
 }

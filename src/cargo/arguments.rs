@@ -104,6 +104,11 @@ impl Verb {
             Verb::Nextest => "nextest",
         }
     }
+
+    /// Whether nothing is built but tests and what they need.
+    pub(super) fn is_for_tests(self) -> bool {
+        self != Verb::Run
+    }
 }
 
 #[derive(Debug)]

@@ -95,7 +95,7 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
         write(&sources.join("lib.rs"), &export)?;
     }
     seed_lock_file(&folder);
-    let output = cargo_build(&folder, arguments)?;
+    let output = cargo_build(project, &folder, arguments)?;
     let mut crates = Vec::new();
     let mut wanted = vec![("aerodrome".to_owned(), "aerodrome".to_owned())];
     wanted.extend(project.mirrors.iter().map(|mirror| {
@@ -142,7 +142,14 @@ fn seed_lock_file(folder: &Path) {
     }
 }
 
-fn cargo_build(folder: &Path, arguments: &[OsString]) -> Result<String, Failure> {
+/// What is optimised when it is linked has to be there as bitcode, which Cargo leaves out.
+const BITCODE: &str = "-Cembed-bitcode=yes";
+
+fn cargo_build(
+    project: &Project,
+    folder: &Path,
+    arguments: &[OsString],
+) -> Result<String, Failure> {
     let mut command = cargo();
     command.current_dir(folder);
     command.args(["build", "--release", "--workspace", "--message-format=json"]);
@@ -155,9 +162,17 @@ fn cargo_build(folder: &Path, arguments: &[OsString]) -> Result<String, Failure>
     if let Some(triple) = value_of(arguments, "--target") {
         command.arg("--target").arg(triple);
     }
-    // Whoever denies warnings means those of the project.
-    if let Ok(flags) = std::env::var("RUSTFLAGS") {
-        command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow"));
+    let bitcode = if project.has_lto() { BITCODE } else { "" };
+    match std::env::var("RUSTFLAGS") {
+        // Whoever denies warnings means those of the project.
+        Ok(flags) => {
+            command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow {bitcode}"));
+        }
+        Err(_) if !bitcode.is_empty() => {
+            let flags = format!("build.rustflags = [{bitcode:?}]");
+            command.arg("--config").arg(flags);
+        }
+        Err(_) => {}
     }
     let output = command
         .stderr(Stdio::inherit())

@@ -21,6 +21,8 @@ pub(super) struct Plan {
     /// The crates that take the place of others: the name, and the file.
     pub(super) crates: Vec<(String, PathBuf)>,
     pub(super) search: Vec<PathBuf>,
+    /// Whether everything that is compiled is for tests.
+    pub(super) for_tests: bool,
     /// The real rustdoc.
     pub(super) rustdoc: OsString,
     /// The workspace and its copy with marks, where there is one.
@@ -34,14 +36,20 @@ pub(super) struct Member {
     pub(super) mirrors: Vec<String>,
 }
 
-/// The programs that Cargo is told to run.
+/// The programs that Cargo is told to run, and where they are.
 pub(super) struct Programs {
+    pub(super) folder: PathBuf,
     pub(super) rustc: PathBuf,
     pub(super) rustdoc: PathBuf,
 }
 
 impl Plan {
-    pub(super) fn new(project: &Project, library: Library, copy: Option<PathBuf>) -> Plan {
+    pub(super) fn new(
+        project: &Project,
+        library: Library,
+        copy: Option<PathBuf>,
+        for_tests: bool,
+    ) -> Plan {
         let members = project.members.iter().map(|member| Member {
             folder: member.folder.clone(),
             mirrors: member.mirrors.clone(),
@@ -50,9 +58,16 @@ impl Plan {
             members: members.collect(),
             crates: library.crates,
             search: library.search,
+            for_tests,
             rustdoc: std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into()),
             copy: copy.map(|copy| (project.root.clone(), copy)),
         }
+    }
+
+    /// Leaves untracked what the project has left out.
+    pub(super) fn keep_members_of(&mut self, project: &Project) {
+        let is_in = |member: &Member| project.members.iter().any(|it| it.folder == member.folder);
+        self.members.retain(is_in);
     }
 
     /// Of everything on which the result of a compilation depends.
@@ -79,6 +94,7 @@ impl Plan {
         let programs = Programs {
             rustc: name("rustc"),
             rustdoc: name("rustdoc"),
+            folder: folder.clone(),
         };
         for program in [&programs.rustc, &programs.rustdoc] {
             let _ = fs::remove_file(program);

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
+use toml_edit::{DocumentMut, Item};
 
 use super::Failure;
 use super::arguments::value_of;
@@ -31,7 +33,7 @@ impl Mirror {
     }
 }
 
-pub(super) const MIRRORS: [Mirror; 5] = [
+pub(super) const MIRRORS: [Mirror; 6] = [
     Mirror {
         package: "parking_lot",
         version: "0.12.",
@@ -50,6 +52,13 @@ pub(super) const MIRRORS: [Mirror; 5] = [
         version: "0.4.",
         feature: "parking_lot",
         module: "parking_lot::lock_api",
+        features: &[],
+    },
+    Mirror {
+        package: "parking_lot_core",
+        version: "0.9.",
+        feature: "parking_lot",
+        module: "parking_lot_core",
         features: &[],
     },
     Mirror {
@@ -93,6 +102,8 @@ pub(super) struct Member {
     pub(super) folder: PathBuf,
     /// The crates that are replaced by their mirrors.
     pub(super) mirrors: Vec<String>,
+    /// The folders of the members that it depends on.
+    pub(super) dependencies: Vec<PathBuf>,
     /// The names and root files of its crates, build scripts and procedural macros left out.
     pub(super) crates: Vec<(String, PathBuf)>,
 }
@@ -217,8 +228,13 @@ impl Project {
         };
         let node = metadata.resolve.nodes.iter().find(|node| node.id == id);
         let mut mirrors = Vec::new();
+        let mut dependencies = Vec::new();
         for dependency in node.into_iter().flat_map(|node| &node.dependencies) {
             mirrors.extend(self.add_mirror(metadata, package, dependency));
+            if metadata.workspace_members.contains(dependency) {
+                let member = metadata.packages.iter().find(|it| it.id == *dependency);
+                dependencies.extend(member.map(|it| folder_of(&it.manifest_path)));
+            }
         }
         let is_ours = |target: &&Target| {
             let kinds = ["custom-build", "proc-macro"];
@@ -231,10 +247,36 @@ impl Project {
         self.members.push(Member {
             folder: folder_of(&package.manifest_path),
             mirrors,
+            dependencies,
             crates: crates
                 .map(|target| (target.name.replace('-', "_"), target.src_path.clone()))
                 .collect(),
         });
+    }
+
+    /// Whether a profile of the workspace's manifest optimises when it links.
+    pub(super) fn has_lto(&self) -> bool {
+        let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap_or_default();
+        let Ok(manifest) = manifest.parse::<DocumentMut>() else {
+            return false;
+        };
+        let profiles = manifest.get("profile").and_then(Item::as_table_like);
+        let mut profiles = profiles.into_iter().flat_map(|table| table.iter());
+        profiles.any(|(_, profile)| {
+            let lto = profile.get("lto");
+            lto.is_some_and(|lto| lto.as_bool() != Some(false) && lto.as_str() != Some("off"))
+        })
+    }
+
+    /// Leaves a member untracked, and the members that it depends on, because their types are
+    /// std's for it; how many were tracked.
+    pub(super) fn leave_out(&mut self, folder: &Path) -> usize {
+        let Some(at) = self.members.iter().position(|it| it.folder == folder) else {
+            return 0;
+        };
+        let member = self.members.remove(at);
+        let dependencies = member.dependencies.iter();
+        1 + dependencies.map(|it| self.leave_out(it)).sum::<usize>()
     }
 
     /// Notes a member's dependency, if it is mirrored: the name of its crate.

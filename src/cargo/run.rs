@@ -7,19 +7,22 @@ use std::process::{Command, ExitCode};
 
 use super::arguments::{Form, Options, Predict, Verb};
 use super::marks::Marks;
-use super::plan::Plan;
+use super::plan::{Plan, Programs};
 use super::project::{Project, cargo};
+use super::wrapper::FAILED;
 use super::{Failure, library, settings, sources};
 use crate::report::{Report, html, json, sarif};
 
 /// A project that is ready to be run.
 pub(super) struct Prepared {
     pub(super) project: Project,
-    programs: super::plan::Programs,
+    plan: Plan,
+    programs: Programs,
 }
 
 /// Builds what is needed for the project that Cargo's arguments speak of. `more` may add marks.
 pub(super) fn prepare(
+    verb: Verb,
     options: &Options,
     more: impl FnOnce(&mut Marks),
 ) -> Result<(Prepared, Marks), Failure> {
@@ -31,18 +34,27 @@ pub(super) fn prepare(
     more(&mut marks);
     let copy = sources::copy(&project, &marks)?;
     let library = library::build(&project, &options.cargo)?;
-    let programs = Plan::new(&project, library, copy).write(&project)?;
-    Ok((Prepared { project, programs }, marks))
+    let plan = Plan::new(&project, library, copy, verb.is_for_tests());
+    let programs = plan.write(&project)?;
+    let prepared = Prepared {
+        project,
+        plan,
+        programs,
+    };
+    Ok((prepared, marks))
 }
 
 /// One of Cargo's commands, checked.
 pub(super) fn run(verb: Verb, options: &Options) -> Result<ExitCode, Failure> {
-    let (prepared, _) = prepare(options, |_| ())?;
+    let (mut prepared, _) = prepare(verb, options, |_| ())?;
     let reports = options
         .report
         .map(|form| (form, prepared.project.folder.join("report.json")));
     let report = reports.as_ref().map(|(_, file)| &**file);
-    let outcome = prepared.cargo(verb, options, report, |_| ())?;
+    let mut outcome = prepared.cargo(verb, options, report, |_| ())?;
+    while outcome.cargo != Some(0) && prepared.leave_out_failed()? {
+        outcome = prepared.cargo(verb, options, report, |_| ())?;
+    }
     if let Some((form, file)) = reports {
         render(form, &file)?;
     }
@@ -84,6 +96,9 @@ impl Prepared {
         for file in [Some(&*summary), reports].into_iter().flatten() {
             fs::write(file, "").map_err(|error| Failure::file(file, &error))?;
         }
+        for file in self.failures()? {
+            fs::remove_file(&file).map_err(|error| Failure::file(&file, &error))?;
+        }
         let mut command = cargo();
         command.arg(verb.name()).args(&options.cargo);
         command.env("RUSTC_WORKSPACE_WRAPPER", &self.programs.rustc);
@@ -107,6 +122,37 @@ impl Prepared {
             cargo: status.code(),
             totals: Totals::read(&text),
         })
+    }
+}
+
+impl Prepared {
+    /// The files about members that compile neither with tracked types nor beside tracked members.
+    fn failures(&self) -> Result<Vec<PathBuf>, Failure> {
+        let folder = &self.programs.folder;
+        let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
+        let is_failure = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(FAILED))
+        };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        Ok(paths.filter(is_failure).collect())
+    }
+
+    /// Leaves such members untracked from here on, and those that they depend on; whether there
+    /// are any.
+    fn leave_out_failed(&mut self) -> Result<bool, Failure> {
+        let mut left_out = 0;
+        for file in self.failures()? {
+            let member = fs::read_to_string(&file).map_err(|error| Failure::file(&file, &error))?;
+            eprintln!(
+                "aerodrome: {member} compiles neither with tracked types nor beside members that \
+                 have them; once more, without tracking it and the members that it depends on"
+            );
+            left_out += self.project.leave_out(Path::new(&member));
+        }
+        self.plan.keep_members_of(&self.project);
+        self.programs = self.plan.write(&self.project)?;
+        Ok(left_out > 0)
     }
 }
 

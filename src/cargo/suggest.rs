@@ -18,7 +18,7 @@ use crate::report::{Place, Report, Split};
 use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Source, Tables};
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
-    let (prepared, marks) = prepare(options, |marks| marks.public_methods = true)?;
+    let (prepared, marks) = prepare(Verb::Test, options, |marks| marks.public_methods = true)?;
     let folder = &prepared.project.folder;
     let (reports, traces) = (folder.join("suggest.json"), folder.join("suggest"));
     let _ = fs::remove_dir_all(&traces);

@@ -2,13 +2,18 @@
 //!
 //! rustc is called as `wrapper rustc ARGUMENTS`, rustdoc as `wrapper ARGUMENTS`. A member's crates
 //! get `--extern std=..` and the rest; everything else passes unchanged: questions about the
-//! compiler, build scripts, procedural macros, crates without std, and what tests compile by
-//! themselves.
+//! compiler, build scripts, procedural macros, and what tests compile by themselves. So do crates
+//! without std, but for tests, which link std in any case: a program may do without it, and brings
+//! a panic handler of its own then.
 //!
 //! A crate that does not compile with tracked types, and does without, is compiled without: it
 //! hands a type of std to a dependency, say, or relies on the layout of an atomic. A warning says
 //! so, and a file beside the wrapper, by which its documentation tests know. A crate with marks is
 //! to be tracked, so its errors are errors.
+//!
+//! A crate may compile neither way: it has an `Arc<AtomicBool>` from a dependency, say, and hands it
+//! to a member that is tracked. A file says so, too, and the command runs Cargo again without
+//! tracking either.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,6 +26,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::plan::{Member, Plan};
+
+/// How the names of files begin that are about a crate which compiles neither way.
+pub(super) const FAILED: &str = "failed-";
 
 /// A call by Cargo.
 pub(super) struct Call {
@@ -107,9 +115,10 @@ impl Call {
             }
             return pass_on(&tracked);
         }
+        let errors = errors_in(&tracked);
         match attempt(&self.untracked()) {
             Ok(plain) if plain.status.success() => {
-                let warning = untracked_warning(unit, &tracked);
+                let warning = untracked_warning(unit, errors.first());
                 if !unit.is_test {
                     // Without it, documentation tests are compiled with tracked types.
                     let _ = fs::write(file, "");
@@ -117,8 +126,20 @@ impl Call {
                 eprintln!("{warning}");
                 pass_on(&plain)
             }
+            Ok(plain) if errors_in(&plain) != errors => {
+                // Without it, the errors stand.
+                let _ = self.note_failure(unit);
+                pass_on(&tracked)
+            }
             _ => pass_on(&tracked),
         }
+    }
+
+    /// Notes that a crate compiles neither with tracked types nor beside tracked members.
+    fn note_failure(&self, unit: &Unit) -> std::io::Result<()> {
+        let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let file = format!("{FAILED}{}-{}", unit.name, std::process::id());
+        fs::write(self.folder.join(file), folder)
     }
 
     /// Is there while a library is compiled without tracked types.
@@ -135,7 +156,7 @@ impl Call {
         let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
         let member = self.plan.members.iter().find(|it| it.folder == folder)?;
         let unit = Unit::read(&self.arguments)?;
-        unit.has_std().then_some((member, unit))
+        (self.plan.for_tests || unit.has_std()).then_some((member, unit))
     }
 
     /// Where tracked crates find what they depend on.
@@ -268,22 +289,28 @@ fn pass_on(output: &Output) -> ExitCode {
 }
 
 /// A message of the compiler, as far as it is of interest.
-#[derive(Deserialize)]
+#[derive(PartialEq, Deserialize)]
 struct Diagnostic {
     level: String,
     message: String,
+    /// With the types that the message leaves out.
+    rendered: Option<String>,
+}
+
+/// The errors, in the order of the compiler.
+fn errors_in(output: &Output) -> Vec<Diagnostic> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let diagnostics = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
+    diagnostics
+        .filter(|diagnostic| diagnostic.level == "error")
+        .collect()
 }
 
 /// A warning in the compiler's format: Cargo shows it again when nothing has to be compiled.
-fn untracked_warning(unit: &Unit, tracked: &Output) -> String {
-    let said = String::from_utf8_lossy(&tracked.stderr);
-    let mut errors = said
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok())
-        .filter(|diagnostic| diagnostic.level == "error");
-    let reason = errors
-        .next()
-        .map_or_else(String::new, |it| format!(": {}", it.message));
+fn untracked_warning(unit: &Unit, error: Option<&Diagnostic>) -> String {
+    let reason = error.map_or_else(String::new, |error| format!(": {}", error.message));
     let tests = if unit.is_test { " (its tests)" } else { "" };
     let message = format!(
         "nothing in `{}`{tests} is tracked, because it does not compile with tracked types{reason}",
@@ -306,7 +333,8 @@ struct Unit {
     name: String,
     root: PathBuf,
     is_test: bool,
-    features: Vec<String>,
+    /// The values of `--cfg`: `has_std`, `feature="std"`.
+    conditions: Vec<String>,
 }
 
 impl Unit {
@@ -331,15 +359,12 @@ impl Unit {
             return None;
         }
         let root = text.iter().find(|argument| argument.ends_with(".rs"))?;
-        let feature = |argument: &&str| {
-            let name = argument.strip_prefix("feature=\"")?.strip_suffix('"')?;
-            Some(name.to_owned())
-        };
+        let conditions = text.windows(2).filter(|pair| pair[0] == "--cfg");
         Some(Unit {
             name: name.to_owned(),
             root: PathBuf::from(root),
             is_test: text.contains(&"--test"),
-            features: text.iter().filter_map(feature).collect(),
+            conditions: conditions.map(|pair| pair[1].to_owned()).collect(),
         })
     }
 
@@ -379,15 +404,21 @@ impl Unit {
         attributes.iter().any(|it| self.is_no_std(it)) && self.holds(condition)
     }
 
-    /// Whether a condition of `cfg` holds, as far as tests and features go; others do not.
+    /// Whether a condition of `cfg` holds, as far as tests and `--cfg` go; others do not.
     fn holds(&self, condition: &syn::Meta) -> bool {
+        let is_given = |text: &str| self.conditions.iter().any(|given| given == text);
         match condition {
-            syn::Meta::Path(path) => path.is_ident("test") && self.is_test,
-            syn::Meta::NameValue(pair) => match &pair.value {
-                syn::Expr::Lit(syn::ExprLit {
-                    lit: syn::Lit::Str(name),
-                    ..
-                }) => pair.path.is_ident("feature") && self.features.contains(&name.value()),
+            syn::Meta::Path(path) => path
+                .get_ident()
+                .is_some_and(|name| name == "test" && self.is_test || is_given(&name.to_string())),
+            syn::Meta::NameValue(pair) => match (pair.path.get_ident(), &pair.value) {
+                (
+                    Some(name),
+                    syn::Expr::Lit(syn::ExprLit {
+                        lit: syn::Lit::Str(value),
+                        ..
+                    }),
+                ) => is_given(&format!("{name}={:?}", value.value())),
                 _ => false,
             },
             syn::Meta::List(list) => {

@@ -198,6 +198,7 @@ pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
         exits,
         transactions,
         violations,
+        repeats: _,
     } = counts;
     if events > exits {
         let empty = mark::untracked_blocks().len();
@@ -269,7 +270,9 @@ fn summary(counts: &Counts, config: &Config) -> String {
             Some(address) => format!("judged by the observer at `{address}`"),
         },
     ];
-    let mut line = tests.into_iter().chain(rest).collect::<Vec<_>>().join(", ");
+    let repeats = (counts.repeats > 0).then(|| several(counts.repeats, "repeat"));
+    let parts = tests.into_iter().chain(rest).chain(repeats);
+    let mut line = parts.collect::<Vec<_>>().join(", ");
     if let Some(path) = config.report.as_ref().filter(|_| counts.violations > 0) {
         line += &format!(" (report: {})", path.display());
     }
@@ -408,6 +411,7 @@ mod tests {
             exits: 0,
             transactions,
             violations,
+            repeats: 7 * u64::from(violations > 1),
         };
         let silent = Config::default();
         let written = Config::default().report("target/aerodrome/report.json");
@@ -425,7 +429,7 @@ mod tests {
             (
                 counts(0, 999_999, 1, 2),
                 &silent,
-                "999,999 events, 1 transaction, 2 violations",
+                "999,999 events, 1 transaction, 2 violations, 7 repeats",
             ),
             (
                 counts(0, 7, 2, 0),

@@ -110,6 +110,7 @@ impl Host for Process {
     }
 
     fn failed(&self, payload: Box<dyn Any + Send>) {
+        let _telling = Telling::begin();
         fail(describe(payload));
     }
 
@@ -214,9 +215,9 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     }
     let mut guard = COLLECTOR.lock();
     let collector = guard.as_mut().filter(|_| !pool::is_off())?;
+    let telling = Telling::begin();
     let result = catch(|| f(collector));
     let complaints = collector.session.take_complaints();
-    let telling = (!complaints.is_empty()).then(Telling::begin);
     if collector.session.has_lost_observer() {
         pool::fail();
     }
@@ -224,11 +225,12 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));
+    let result = result.map_err(fail).ok();
     drop(telling);
-    result.map_err(fail).ok()
+    result
 }
 
-/// How many threads are about to say something.
+/// How many threads may be about to say something.
 static TELLING: AtomicUsize = AtomicUsize::new(0);
 
 /// While it lives, the process does not end.
@@ -274,16 +276,14 @@ fn describe(payload: Box<dyn Any + Send>) -> String {
 
 /// Checking ends here; the program goes on.
 fn fail(reason: String) {
-    use std::io::Write;
+    let _telling = Telling::begin();
     pool::fail();
-    let _ = writeln!(
-        std::io::stderr(),
-        "aerodrome: {reason}; checking is off from here on"
-    );
+    say(&format!("{reason}; checking is off from here on"));
 }
 
 /// Checking ends here because somebody has waited in vain; the program goes on.
 fn give_up(what: &str) {
+    let _telling = Telling::begin();
     if pool::fail() {
         fail(format!("{what}; the verdict is incomplete"));
     }

@@ -52,6 +52,8 @@ pub(super) struct Counts {
     /// runs each on a thread of its name.
     pub(super) tests: u64,
     pub(super) violations: u64,
+    /// Violations that are not told because the same ones were.
+    pub(super) repeats: u64,
 }
 
 impl Session {
@@ -222,7 +224,11 @@ impl Session {
             Report::new(violation, live, &extras)
         };
         let is_new = self.families.add(involved, live, report);
-        self.counts.violations += u64::from(is_new);
+        let counted = match is_new {
+            true => &mut self.counts.violations,
+            false => &mut self.counts.repeats,
+        };
+        *counted += 1;
     }
 
     /// Who and what was involved in a violation.

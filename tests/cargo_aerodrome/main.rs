@@ -62,7 +62,7 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
         text.contains("test bank/src/lib.rs - (line 3) ... ok"),
         "{text}"
     );
-    assert!(text.contains("aerodrome: 2 processes, 1 test, "), "{text}");
+    assert!(text.contains("aerodrome: 3 processes, 2 tests, "), "{text}");
     assert!(text.contains(" 0 transactions, 0 violations"), "{text}");
     assert!(text.contains("test pointers_are_null ... ok"), "{text}");
     assert!(
@@ -116,6 +116,33 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
         text.contains("Account::rename was atomic in its only run"),
         "{text}"
     );
+}
+
+#[test]
+fn a_crate_between_a_tracked_and_an_untracked_one_is_run_without_tracking() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome_signals");
+    copy_folder(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cargo_aerodrome/signals"),
+        &folder,
+    );
+    // The library is the one that the other project has built.
+    let target = project().join("target").display().to_string();
+    let (code, text) = cargo_aerodrome(&folder, &["test", "--target-dir", &target]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("test the_flag_is_set ... ok"), "{text}");
+    let note = format!(
+        "aerodrome: {} compiles neither with tracked types nor beside members that have them",
+        folder.join("program").display()
+    );
+    assert!(text.contains(&note), "{text}");
+
+    // An error of the project's own is no reason to try again.
+    let broken = folder.join("program/src/lib.rs");
+    fs::write(&broken, "fn broken() { missing() }\n").unwrap();
+    let (code, text) = cargo_aerodrome(&folder, &["test", "--target-dir", &target]);
+    assert_eq!(code, 101, "{text}");
+    assert!(text.contains("cannot find function `missing`"), "{text}");
+    assert!(!text.contains("compiles neither"), "{text}");
 }
 
 #[test]

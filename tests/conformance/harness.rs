@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A line of `crates.txt`.
+/// A line of `crates.txt`, or `NAME@VERSION` on the command line.
 struct Package {
     name: String,
     version: String,
@@ -25,34 +25,48 @@ struct Package {
     is_light: bool,
 }
 
-fn packages() -> Vec<Package> {
-    let mut is_light = true;
-    let mut packages = Vec::new();
-    for line in include_str!("crates.txt").lines() {
-        is_light &= !line.is_empty();
+impl Package {
+    /// Reads a line, unless it is empty or a comment.
+    fn read(line: &str, is_light: bool) -> Option<Package> {
         let (line, reason) = match line.split_once(" # ") {
             Some((line, reason)) => (line, Some(reason.to_owned())),
             None => (line, None),
         };
-        let mut words = line.split_whitespace().map(str::to_owned);
-        if let (false, Some(name), Some(version)) =
-            (line.starts_with('#'), words.next(), words.next())
-        {
-            let (without, arguments): (Vec<_>, Vec<_>) =
-                words.partition(|word| word.starts_with("without="));
-            let without = without
-                .iter()
-                .flat_map(|word| word["without=".len()..].split(','));
-            packages.push(Package {
-                name,
-                version,
-                arguments,
-                without: without.map(str::to_owned).collect(),
-                reason,
-                is_light,
-            });
+        if line.starts_with('#') {
+            return None;
         }
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let (name, version) = (words.next()?, words.next()?);
+        let (without, arguments): (Vec<_>, Vec<_>) =
+            words.partition(|word| word.starts_with("without="));
+        let without = without
+            .iter()
+            .flat_map(|word| word["without=".len()..].split(','));
+        Some(Package {
+            name,
+            version,
+            arguments,
+            without: without.map(str::to_owned).collect(),
+            reason,
+            is_light,
+        })
     }
+}
+
+/// The packages of the list that are wanted, and those that are named with a version.
+fn packages(wanted: &[String]) -> Vec<Package> {
+    let mut is_light = true;
+    let mut packages = Vec::new();
+    for line in include_str!("crates.txt").lines() {
+        is_light &= !line.is_empty();
+        packages.extend(Package::read(line, is_light));
+    }
+    packages.retain(|package| {
+        let named = |name: &String| *name == package.name || name == "light" && package.is_light;
+        wanted.is_empty() || wanted.iter().any(named)
+    });
+    let others = wanted.iter().filter(|name| name.contains('@'));
+    packages.extend(others.filter_map(|other| Package::read(&other.replacen('@', " ", 1), false)));
     packages
 }
 
@@ -63,14 +77,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let wanted: Vec<String> = arguments.collect();
-    let is_wanted = |package: &&Package| {
-        let named = |name: &String| *name == package.name || name == "light" && package.is_light;
-        wanted.is_empty() || wanted.iter().any(named)
-    };
     println!("| crate | tests | under aerodrome | events | differences | time plain | ratio |");
     println!("|---|---|---|---|---|---|---|");
     let mut differs = false;
-    for package in packages().iter().filter(is_wanted) {
+    for package in &packages(&wanted) {
         match compare(package, Path::new(&target)) {
             Ok((row, same)) => {
                 println!("{row}");

@@ -1,0 +1,89 @@
+//! `parking_lot_core` 0.9, tracked, with the feature `parking_lot`.
+//!
+//! Without the `check` feature every name here *is* the one of parking_lot_core. With it, a step of
+//! a [`SpinWait`] and a [`park`] are pauses, as [`spin_loop`](crate::hint::spin_loop()) is: in an
+//! atomic block each is a wait if the block then looks again at what it has looked at. All else is
+//! parking_lot_core's own.
+//!
+//! ```
+//! use aerodrome::parking_lot_core::SpinWait;
+//! use aerodrome::sync::atomic::{AtomicBool, Ordering};
+//!
+//! fn lock(is_locked: &AtomicBool) {
+//!     let mut wait = SpinWait::new();
+//!     while is_locked.swap(true, Ordering::Acquire) {
+//!         wait.spin();
+//!     }
+//! }
+//!
+//! let is_locked = AtomicBool::new(false);
+//! lock(&is_locked);
+//! assert!(is_locked.into_inner());
+//! ```
+
+pub use ::parking_lot_core::*;
+
+#[cfg(feature = "check")]
+pub use self::tracked::{SpinWait, park};
+
+#[cfg(feature = "check")]
+mod tracked {
+    use std::time::Instant;
+
+    use ::parking_lot_core::{self as real, ParkResult, ParkToken};
+
+    use crate::hint::pause;
+
+    /// As parking_lot_core's: waits longer with each step. In an atomic block a step is a wait if
+    /// the block then looks again at what it has looked at.
+    #[derive(Default)]
+    pub struct SpinWait(real::SpinWait);
+
+    impl SpinWait {
+        /// As parking_lot_core's.
+        #[inline]
+        pub fn new() -> Self {
+            Self::default()
+        }
+
+        /// As parking_lot_core's.
+        #[inline]
+        pub fn reset(&mut self) {
+            self.0.reset();
+        }
+
+        /// As parking_lot_core's: a pause.
+        #[inline]
+        #[track_caller]
+        pub fn spin(&mut self) -> bool {
+            pause(|| self.0.spin())
+        }
+
+        /// As parking_lot_core's: a pause.
+        #[inline]
+        #[track_caller]
+        pub fn spin_no_yield(&mut self) {
+            pause(|| self.0.spin_no_yield());
+        }
+    }
+
+    /// As parking_lot_core's: a pause.
+    ///
+    /// # Safety
+    ///
+    /// As for [`parking_lot_core::park`](::parking_lot_core::park): the caller controls `key`, and
+    /// the functions neither panic nor call into parking_lot.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn park(
+        key: usize,
+        validate: impl FnOnce() -> bool,
+        before_sleep: impl FnOnce(),
+        timed_out: impl FnOnce(usize, bool),
+        park_token: ParkToken,
+        timeout: Option<Instant>,
+    ) -> ParkResult {
+        // SAFETY: the caller's promise, unchanged; recording runs before and after, not in between.
+        pause(|| unsafe { real::park(key, validate, before_sleep, timed_out, park_token, timeout) })
+    }
+}
