@@ -306,7 +306,8 @@ impl<'a> Writer<'a> {
         let buffer = &self.0.buffer;
         let (chunk, len) = (buffer.chunk(), buffer.len());
         buffer.amend(0, buffer.unpublished(0).section());
-        self.publish_held();
+        self.clear_held();
+        chunk.publish(len);
         drop(self);
         chunk.fetch_ahead(len);
     }
@@ -321,14 +322,17 @@ impl<'a> Writer<'a> {
 
     #[inline(never)]
     extern "C" fn flush_held(&self) {
-        self.publish_held();
+        self.clear_held();
+        self.0.buffer.publish();
     }
 
+    /// What was held back is published next.
     #[inline(always)]
-    fn publish_held(&self) {
+    fn clear_held(&self) {
         let state = self.state();
-        let next = state.without(State::HELD | State::TWO_HELD);
-        self.0.state.set(next);
+        self.0
+            .state
+            .set(state.without(State::HELD | State::TWO_HELD));
         if !state.in_block() {
             self.0.new_epoch();
         }
