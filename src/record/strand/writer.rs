@@ -62,7 +62,8 @@ impl Strand {
     /// The strand is in the middle of an operation as long as this lives. It was not before.
     #[inline(always)]
     pub(in crate::record) fn writer(&self) -> Writer<'_> {
-        debug_assert!(!self.is_busy());
+        #[cfg(test)]
+        assert!(!self.is_busy());
         self.busy.store(true, Ordering::Relaxed);
         // Nothing of the operation comes before: a signal handler is of the same thread, so the
         // compiler alone must be told.
@@ -336,7 +337,6 @@ impl<'a> Writer<'a> {
         if !state.in_block() {
             self.0.new_epoch();
         }
-        self.0.buffer.publish();
     }
 
     // Blocks.
