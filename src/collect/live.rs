@@ -1,7 +1,8 @@
 //! The names behind the numbers of a running program.
 
-use std::collections::HashMap;
 use std::ptr::NonNull;
+
+use rustc_hash::FxHashMap;
 
 use super::merge::Definition;
 use crate::record::{Strand, code, names};
@@ -17,7 +18,7 @@ const PLACE_OF_BLOCK: u32 = 1 << 30;
 pub(super) struct Live {
     strands: Vec<StrandName>,
     objects: Vec<Option<Definition>>,
-    names: HashMap<u32, u32>,
+    names: FxHashMap<u32, u32>,
     /// Names and families.
     former_strands: Former<(String, u32)>,
     former_objects: Former<(Definition, Option<u32>)>,

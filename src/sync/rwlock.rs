@@ -45,13 +45,14 @@ impl<T> RwLock<T> {
 
 impl<T: ?Sized> RwLock<T> {
     /// As std's.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let pen = record::pen();
-        let result = self.inner.read();
-        let section = Shared::new(pen, &self.object, Location::caller());
-        poison::map(result, |inner| RwLockReadGuard { section, inner })
+        let site = Location::caller();
+        let (inner, is_poisoned) = poison::split(self.inner.read());
+        let section = Shared::new(pen, &self.object, site);
+        poison::join(RwLockReadGuard { section, inner }, is_poisoned)
     }
 
     /// As std's.
@@ -69,13 +70,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// As std's.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let pen = record::pen();
-        let result = self.inner.write();
-        let section = Exclusive::new(pen, &self.object, Location::caller());
-        poison::map(result, |inner| RwLockWriteGuard { section, inner })
+        let site = Location::caller();
+        let (inner, is_poisoned) = poison::split(self.inner.write());
+        let section = Exclusive::new(pen, &self.object, site);
+        poison::join(RwLockWriteGuard { section, inner }, is_poisoned)
     }
 
     /// As std's.

@@ -133,20 +133,16 @@ impl Lives {
 
     /// Gives the numbers back that nothing is held back for.
     pub(super) fn give_back(&mut self, sink: &impl Sink) {
-        if self.retired.is_empty() {
-            return;
-        }
-        let retired = std::mem::take(&mut self.retired);
-        let (held, free): (Vec<_>, Vec<_>) = retired.into_iter().partition(|&it| sink.holds(it));
-        self.retired = held;
-        pool::give_back_objects(free.iter().filter_map(|owner| match owner {
-            Whose::Object(object) => Some(object.0),
-            _ => None,
-        }));
-        for owner in free {
-            if let Whose::Strand(strand) = owner {
-                pool::give_back_strand(strand.0);
+        self.retired.retain(|&owner| {
+            let is_held = sink.holds(owner);
+            if !is_held {
+                match owner {
+                    Whose::Object(object) => pool::give_back_objects([object.0]),
+                    Whose::Strand(strand) => pool::give_back_strand(strand.0),
+                    Whose::Group(_) => {}
+                }
             }
-        }
+            is_held
+        });
     }
 }

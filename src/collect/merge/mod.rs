@@ -154,6 +154,7 @@ impl Merge {
         let mut total = 0;
         loop {
             self.add_announced(sink);
+            self.look_for_ends();
             (self.left_workers, self.is_blocked) = (false, false);
             let mut taken = 0;
             for index in 0..self.readers.len() {
@@ -184,6 +185,14 @@ impl Merge {
                 self.note_progress(total);
                 return total;
             }
+        }
+    }
+
+    /// Looks again at the strands with an open transaction: until it ends, nothing that is emitted
+    /// can be passed over.
+    fn look_for_ends(&mut self) {
+        for reader in self.readers.iter_mut().filter(|reader| reader.is_open) {
+            reader.look();
         }
     }
 

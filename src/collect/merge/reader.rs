@@ -13,8 +13,8 @@ pub(super) struct Reader {
     pub(super) chunk: NonNull<Chunk>,
     pub(super) index: u32,
     /// How far the chunk was filled, and what came after it, when the run began. The writer's line
-    /// is looked at once a run: to take it from the writer all the time costs it more than all
-    /// else.
+    /// is looked at once a run, or once a pass while its transaction is open: to take it from the
+    /// writer all the time costs it more than all else.
     pub(super) published: Published,
     pub(super) next: Option<NonNull<Chunk>>,
     /// The code of the block that begins next, or began last; and whether its begin was emitted and

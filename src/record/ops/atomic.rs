@@ -254,7 +254,28 @@ impl Pen {
     }
 }
 
+/// A place among an object's records. Others may go on; what has this place is yet to be recorded.
+pub(super) struct Drawn {
+    id: Identity,
+    ticket: u32,
+    writer: Writer<'static>,
+}
+
+impl Drawn {
+    pub(super) fn record(self, what: What, site: &'static Location<'static>) {
+        self.writer
+            .push(what, self.id.number(), self.ticket, code::site(site));
+    }
+}
+
 impl Operation<'_> {
+    /// Takes a place for what is about to change the value, and lets others in.
+    pub(super) fn draw(self) -> Drawn {
+        let Operation { id, turn, writer } = self;
+        let (ticket, _) = turn.draw(true);
+        Drawn { id, ticket, writer }
+    }
+
     /// Records what was done, unless it says nothing new.
     #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]

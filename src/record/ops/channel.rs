@@ -2,8 +2,8 @@
 //!
 //! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send and a
 //! receive update and a vain try of either reads. A message becomes visible while its sender has
-//! the channel's clock, and whoever finds nothing makes sure that nothing has come or gone since it
-//! looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
+//! the channel's clock, or is counted as in flight; and whoever finds nothing makes sure that
+//! nothing has come or gone since it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
 //! sender that has a place in the channel, but not yet put its message there. So a receive updates
 //! the channel right after it.
 //!
@@ -20,6 +20,7 @@ use super::atomic::Effect;
 use super::clock::{Clock, Moment};
 use super::object::Object;
 use crate::record::buffer::code::{self, TypeName};
+use crate::record::buffer::prim::Backoff;
 use crate::record::buffer::record::What;
 use crate::record::strand::{Pen, finish, untracked};
 use crate::trace::ObjectKind;
@@ -175,13 +176,20 @@ impl Transfer {
 
 /// A channel's state, shared by its ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Channel(Arc<Object<Clock>>);
+pub(crate) struct Channel(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    object: Object<Clock>,
+    /// Messages that have their place among the channel's records and may not be visible yet.
+    in_flight: AtomicU32,
+}
 
 impl Deref for Channel {
     type Target = Object<Clock>;
 
     fn deref(&self) -> &Object<Clock> {
-        &self.0
+        &self.0.object
     }
 }
 
@@ -194,7 +202,10 @@ impl Deref for Channel {
 impl Channel {
     #[track_caller]
     pub(crate) fn new(type_name: TypeName) -> Self {
-        Self(Arc::new(Object::clocked(ObjectKind::Channel, type_name)))
+        Self(Arc::new(State {
+            object: Object::clocked(ObjectKind::Channel, type_name),
+            in_flight: AtomicU32::new(0),
+        }))
     }
 
     /// Puts a message into the channel and updates its state, as one; where the channel refuses it,
@@ -211,6 +222,45 @@ impl Channel {
             Ok(()) => (Ok(()), Effect::Did(What::UpdateChannel)),
             Err(error) => (Err(error), refused),
         })
+    }
+
+    /// Sends a message by `send`, which must not wait, to a channel that always has room.
+    ///
+    /// The update has its place before the message is visible, and the clock is free by then: the
+    /// message may wake its receiver up, which updates the channel as well. That order is as good,
+    /// because updates commute, and whoever looks for a message waits for those in flight.
+    pub(crate) fn send_unbounded<T, E>(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        parcel: &mut Parcel<T>,
+        send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let number = pen.message();
+        parcel.stamp(number, Transfer::Buffer);
+        let drawn = pen.enter(self).map(|operation| {
+            // In the turn: whoever sees its version sees this.
+            self.0.in_flight.fetch_add(1, Ordering::Relaxed);
+            operation.draw()
+        });
+        let sent = untracked(|| send(parcel));
+        if let Some(drawn) = drawn {
+            self.0.in_flight.fetch_sub(1, Ordering::Release);
+            let what = if sent.is_ok() {
+                What::UpdateChannel
+            } else {
+                What::Read
+            };
+            drawn.record(what, site);
+        }
+        match sent {
+            Ok(()) => pen.send(number, site),
+            Err(_) => {
+                parcel.unstamp(pen);
+                pen.pause(site);
+            }
+        }
+        sent
     }
 
     /// Sends a message by `send`, which must not wait.
@@ -282,7 +332,13 @@ impl Channel {
 
     /// The present moment, at which nobody is sending.
     pub(crate) fn moment(&self) -> Moment {
-        self.order.when_free()
+        let mut backoff = Backoff::default();
+        loop {
+            let moment = self.order.when_free();
+            if self.0.in_flight.load(Ordering::Acquire) == 0 || !backoff.relax() {
+                return moment;
+            }
+        }
     }
 
     /// Records that a try was in vain at an earlier moment, unless the channel has changed since:
@@ -380,5 +436,45 @@ impl Pen {
     /// A message was dropped unreceived.
     fn lose(self, message: u32) {
         self.writer().push(What::Lost, message, 1, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::type_name;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::record::pen;
+
+    #[test]
+    fn a_receive_does_not_wait_for_the_send_that_woke_it_up_and_a_look_does() {
+        let site = Location::caller();
+        let channel = &Channel::new(type_name::<()>);
+        let (sender, receiver) = mpsc::channel();
+        let start = Instant::now();
+        let mut look = None;
+        let mut parcel = Parcel::new(7);
+        let sent = channel.send_unbounded(pen().unwrap(), site, &mut parcel, |parcel| {
+            let shared = channel.clone();
+            let looker = thread::spawn(move || shared.moment());
+            sender.send(parcel.take()).map_err(drop)?;
+            let receive = move || {
+                let envelope = receiver.recv().unwrap();
+                envelope.open_from(channel, pen(), site)
+            };
+            thread::scope(|scope| assert_eq!(scope.spawn(receive).join().unwrap(), 7));
+            thread::sleep(Duration::from_millis(20));
+            assert!(!looker.is_finished());
+            look = Some(looker);
+            Ok::<(), ()>(())
+        });
+        assert_eq!(sent, Ok(()));
+        let moment = look.unwrap().join().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(4));
+        // The look comes after both updates.
+        assert_eq!((moment.ticket(), moment.version()), (2, 2));
     }
 }

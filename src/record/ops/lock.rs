@@ -34,8 +34,9 @@ impl Pen {
     /// The lock has just been taken as one of several holders.
     #[inline(always)]
     pub(crate) fn acquire_shared(self, object: &Object, site: u32) {
-        let id = self.identify(object);
+        // First: the cache line has just been written to, and other holders want it as well.
         let ticket = object.order.draw_shared();
+        let id = self.identify(object);
         if GUARDS_MOVE {
             self.writer().push(What::AcquireShared, id, ticket, site);
         } else {

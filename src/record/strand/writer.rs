@@ -62,7 +62,8 @@ impl Strand {
     /// The strand is in the middle of an operation as long as this lives. It was not before.
     #[inline(always)]
     pub(in crate::record) fn writer(&self) -> Writer<'_> {
-        debug_assert!(!self.is_busy());
+        #[cfg(test)]
+        assert!(!self.is_busy());
         self.busy.store(true, Ordering::Relaxed);
         // Nothing of the operation comes before: a signal handler is of the same thread, so the
         // compiler alone must be told.
@@ -306,7 +307,8 @@ impl<'a> Writer<'a> {
         let buffer = &self.0.buffer;
         let (chunk, len) = (buffer.chunk(), buffer.len());
         buffer.amend(0, buffer.unpublished(0).section());
-        self.publish_held();
+        self.clear_held();
+        chunk.publish(len);
         drop(self);
         chunk.fetch_ahead(len);
     }
@@ -321,18 +323,20 @@ impl<'a> Writer<'a> {
 
     #[inline(never)]
     extern "C" fn flush_held(&self) {
-        self.publish_held();
+        self.clear_held();
+        self.0.buffer.publish();
     }
 
+    /// What was held back is published next.
     #[inline(always)]
-    fn publish_held(&self) {
+    fn clear_held(&self) {
         let state = self.state();
-        let next = state.without(State::HELD | State::TWO_HELD);
-        self.0.state.set(next);
+        self.0
+            .state
+            .set(state.without(State::HELD | State::TWO_HELD));
         if !state.in_block() {
             self.0.new_epoch();
         }
-        self.0.buffer.publish();
     }
 
     // Blocks.

@@ -19,6 +19,9 @@ macro_rules! effect {
 }
 
 /// What every atomic has: `$Atomic` of a `$Value`, made of std's `$Real`.
+///
+/// Methods that are not generic are calls where the program is not optimised: with `opt-level` set
+/// for this crate alone, all of them runs optimised.
 macro_rules! common {
     ([$($generics:tt)*] $Atomic:ty, $Real:ty, $Value:ty) => {
         impl $($generics)* $Atomic {
@@ -49,21 +52,24 @@ macro_rules! common {
             }
 
             /// As std's: a read.
-            #[inline]
+            #[cfg_attr(debug_assertions, inline(never))]
+            #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $Value {
                 self.0.read(|a| a.load(order))
             }
 
             /// As std's: a write.
-            #[inline]
+            #[cfg_attr(debug_assertions, inline(never))]
+            #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn store(&self, val: $Value, order: Ordering) {
                 self.0.write(|a| a.store(val, order))
             }
 
             /// As std's: a read and a write in one; in vain if it leaves the value as it was.
-            #[inline]
+            #[cfg_attr(debug_assertions, inline(never))]
+            #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn swap(&self, val: $Value, order: Ordering) -> $Value {
                 self.0.operate(|a| {
@@ -95,7 +101,8 @@ macro_rules! common {
 
             /// As std's: a read and a write in one that answers for earlier reads; a read where it
             /// fails.
-            #[inline]
+            #[cfg_attr(debug_assertions, inline(never))]
+            #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -109,7 +116,8 @@ macro_rules! common {
 
             /// As std's: a read and a write in one that answers for earlier reads; a read where it
             /// fails.
-            #[inline]
+            #[cfg_attr(debug_assertions, inline(never))]
+            #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -209,7 +217,8 @@ macro_rules! operations {
         $what:ident $(in vain ($kind:ident) if |$old:ident| $is_vain:expr)?;
     )*) => {$(
         #[doc = concat!("As std's: ", operations!(@doc $($kind)?), ".")]
-        #[inline]
+        #[cfg_attr(debug_assertions, inline(never))]
+        #[cfg_attr(not(debug_assertions), inline)]
         #[track_caller]
         pub fn $method(&self, $($val: $Arg,)? order: Ordering) -> $Value {
             self.0.operate(|a| {

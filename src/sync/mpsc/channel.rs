@@ -97,9 +97,7 @@ impl<T> Sender<T> {
             }
         };
         match pen {
-            Some(pen) => self
-                .channel
-                .send(pen, site, Transfer::Buffer, &mut parcel, send),
+            Some(pen) => self.channel.send_unbounded(pen, site, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|()| SendError(parcel.refused()))
