@@ -185,7 +185,7 @@
 //!   intended.
 //!
 //! A report is no guess: what it shows has happened on this run. The same one again is not told
-//! again.
+//! again; the last line of the run counts such repeats.
 //!
 //! # What counts as what
 //!

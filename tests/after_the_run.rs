@@ -131,6 +131,23 @@ fn a_violation() {
 }
 
 #[test]
+fn a_violation_three_times() {
+    if !process::is_child() {
+        return;
+    }
+    (0..3).for_each(|_| violate());
+}
+
+#[test]
+fn what_is_told_once_is_counted_as_often_as_it_happened() {
+    let (text, code) = run_alone("a_violation_three_times", &[("AERODROME", "log")]);
+    assert_eq!(text.matches("error: `look twice` is not atomic").count(), 1);
+    let line = *ours(&text).last().unwrap();
+    assert!(line.ends_with(", 1 violation, 2 repeats"), "{text}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn the_line_counts_violations_and_names_the_report_where_there_is_one() {
     let (text, code) = run_alone("a_violation", &[]);
     let line = *ours(&text).last().unwrap();

@@ -82,10 +82,13 @@ const STARTING: u8 = 1;
 const RUNNING: u8 = 2;
 static STAGE: AtomicU8 = AtomicU8::new(NOT_STARTED);
 
-#[ctor::ctor(unsafe)]
-fn at_start() {
-    host::install(&Process);
-    start();
+// The attribute of the same name would be one more procedural macro to compile.
+ctor::declarative::ctor! {
+    #[ctor(unsafe)]
+    fn at_start() {
+        host::install(&Process);
+        start();
+    }
 }
 
 /// This process's collector, as the recorder knows it.
