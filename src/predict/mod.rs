@@ -326,6 +326,9 @@ impl Context {
 /// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no
 /// number given twice), and says at the end what it found.
 pub trait Analysis {
+    /// The one event will come soon, and the other a little later: what they need can be fetched
+    /// from memory.
+    fn fetch(&self, _soon: Event, _later: Event) {}
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.
