@@ -13,9 +13,7 @@
 pub mod blocks;
 mod deadlock;
 mod feed;
-mod forecast;
 mod hand_over;
-mod json;
 mod ledger;
 mod locks;
 mod minimal;
@@ -25,17 +23,16 @@ mod reads;
 mod realise;
 pub mod reduction;
 mod replay;
-mod report;
 mod skeleton;
 
+pub use crate::forecast::{
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
+};
 pub use deadlock::Deadlocks;
 pub use feed::Feed;
 #[cfg(feature = "check")]
 pub(crate) use feed::Then;
-pub use forecast::{
-    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
-    ForecastViolation, ForecastWait,
-};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -196,7 +193,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The strands of all findings.
-    fn strands(&self) -> impl Iterator<Item = StrandId> {
+    pub(crate) fn strands(&self) -> impl Iterator<Item = StrandId> {
         let accesses = self.predictions.iter().flat_map(|found| &found.accesses);
         let races = self
             .races
