@@ -366,6 +366,8 @@ pub mod crossbeam_channel;
 pub mod crossbeam_utils;
 #[cfg(feature = "trace")]
 mod dense;
+#[cfg(feature = "trace")]
+mod forecast;
 pub mod hint;
 #[cfg(feature = "trace")]
 mod json;

@@ -9,6 +9,15 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("check", &["check", "trace", "dense"]),
     ("lattice", &["lattice", "trace", "dense", "json"]),
     ("report", &["report", "check", "trace", "json"]),
+    // It re-exports what makes forecasts of its findings.
+    (
+        "predict",
+        &["predict", "check", "trace", "dense", "forecast"],
+    ),
+    (
+        "forecast",
+        &["forecast", "predict", "report", "check", "trace", "json"],
+    ),
     // A thread of ours is not tracked.
     ("observe", &["observe", "record"]),
     // The blocks of the marks are what it records.

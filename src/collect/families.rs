@@ -22,7 +22,9 @@
 //! among those involved turns out to be a host, or the process ends.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use rustc_hash::FxHashMap;
 
 use super::live::Live;
 use super::predictor::FamilyPredictor;
@@ -178,11 +180,11 @@ pub(super) struct Families {
     of_strand: Vec<u32>,
     /// By object: the family that touched it first; 0 where nobody has.
     of_object: Vec<u32>,
-    all: HashMap<u32, Family>,
+    all: FxHashMap<u32, Family>,
     unclaimed: Vec<Unclaimed>,
     /// The objects whose drop was merged before other records of theirs, until their numbers have
     /// other owners.
-    dropped: HashMap<ObjectId, Dropped>,
+    dropped: FxHashMap<ObjectId, Dropped>,
     /// First strands of families that have something to tell, or may have.
     alarms: Vec<u32>,
     /// Whether any family visits another.

@@ -14,11 +14,18 @@ use crate::trace::{Event, Names, Op, Semantics};
 /// The events that it has had by then are [kept](Self::waiting), up to a bound, and given to the
 /// other's predictor: as the two had nothing in common before, no pair of conflicting events
 /// thereby changes its order.
+///
+/// Prediction costs more an event than the run does, and memory for each. So it looks at the first
+/// [`EVENTS`](Self::EVENTS), makes the forecast there, and lets the others pass; a note says so.
 pub(super) struct FamilyPredictor {
     semantics: Semantics,
     /// The first events, until there are more than [`KEPT`](Self::KEPT).
     waiting: Vec<(Event, u64)>,
     running: Option<Box<Feed>>,
+    /// How many events there were.
+    taken: u64,
+    /// Made when there were [`EVENTS`](Self::EVENTS).
+    forecast: Option<Box<Forecast>>,
     /// Strands forked and not joined.
     unjoined: u64,
     /// Guests that have not ended.
@@ -27,12 +34,15 @@ pub(super) struct FamilyPredictor {
 
 impl FamilyPredictor {
     const KEPT: usize = 4096;
+    const EVENTS: u64 = 1 << 20;
 
     pub(super) fn new(semantics: Semantics) -> Self {
         Self {
             semantics,
             waiting: Vec::new(),
             running: None,
+            taken: 0,
+            forecast: None,
             unjoined: 0,
             guests: 0,
         }
@@ -44,6 +54,10 @@ impl FamilyPredictor {
             Op::Join => self.unjoined = self.unjoined.saturating_sub(1),
             _ => {}
         }
+        if self.forecast.is_some() {
+            return;
+        }
+        self.taken += 1;
         match &mut self.running {
             Some(running) => running.step(event, position, names),
             None => {
@@ -53,6 +67,24 @@ impl FamilyPredictor {
                 }
             }
         }
+        if self.taken >= Self::EVENTS {
+            self.stop(names);
+        }
+    }
+
+    /// There were enough events. What follows may give their numbers to others, so that names are
+    /// asked for here.
+    fn stop(&mut self, names: &dyn Names) {
+        let running = self.running.take();
+        self.forecast = running.map(|running| {
+            let mut forecast = running.finish(names);
+            forecast.notes.push(format!(
+                "prediction has looked at the first {} events alone: record a trace with \
+                 AERODROME_TRACE, and `aerodrome predict` looks at all of them",
+                self.taken
+            ));
+            Box::new(forecast)
+        });
     }
 
     /// Hands over what was kept.
@@ -74,9 +106,11 @@ impl FamilyPredictor {
         mut guest: FamilyPredictor,
         names: &dyn Names,
     ) -> Result<(), FamilyPredictor> {
-        if self.running.is_some() && guest.running.is_some() {
+        let is_over = self.forecast.is_some() || guest.forecast.is_some();
+        if is_over || self.running.is_some() && guest.running.is_some() {
             return Err(guest);
         }
+        self.taken += guest.taken;
         self.unjoined += guest.unjoined;
         self.guests += guest.guests;
         if guest.running.is_some() {
@@ -110,8 +144,13 @@ impl FamilyPredictor {
 
     /// What other schedules of these events would show, if anything.
     pub(super) fn predict(mut self, names: &dyn Names) -> Option<Forecast> {
-        self.run(names);
-        let forecast = self.running?.finish(names);
+        let forecast = match self.forecast {
+            Some(forecast) => *forecast,
+            None => {
+                self.run(names);
+                self.running?.finish(names)
+            }
+        };
         (!forecast.is_empty() || !forecast.notes.is_empty()).then_some(forecast)
     }
 }
@@ -122,5 +161,45 @@ impl std::fmt::Debug for FamilyPredictor {
             .field("waiting", &self.waiting.len())
             .field("is_running", &self.running.is_some())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{SiteId, StrandId, Tables};
+
+    /// What is predicted of a transaction that another strand's write can interrupt, and of so many
+    /// reads after it.
+    fn forecast(reads: u64) -> Forecast {
+        let run = [
+            (0, Op::Begin, 1),
+            (0, Op::Read, 5),
+            (0, Op::Write, 5),
+            (0, Op::End, 1),
+            (1, Op::Write, 5),
+        ];
+        let reads = (0..reads).map(|_| (1, Op::Read, 6));
+        let mut predictor = FamilyPredictor::new(Semantics::Paper);
+        for ((strand, op, target), position) in run.into_iter().chain(reads).zip(1..) {
+            let event = Event {
+                strand: StrandId(strand),
+                target,
+                site: SiteId::NONE,
+                op,
+            };
+            predictor.step(event, position, &Tables::default());
+        }
+        predictor.predict(&Tables::default()).expect("a prediction")
+    }
+
+    #[test]
+    fn events_beyond_the_bound_are_not_looked_at_and_a_note_says_so() {
+        let (short, long) = (forecast(10), forecast(FamilyPredictor::EVENTS));
+        assert_eq!(short.violations, long.violations);
+        assert_eq!(short.violations.len(), 1);
+        assert!(short.notes.is_empty(), "{:?}", short.notes);
+        let bound = "prediction has looked at the first 1048576 events alone";
+        assert!(long.notes[0].starts_with(bound), "{:?}", long.notes);
     }
 }

@@ -1,6 +1,6 @@
-//! From recorded events to a forecast, in process and from a file alike.
+//! From recorded events to predictions, in process and from a file alike.
 
-use super::{AnalysisKind, Forecast, Options, Predictions, Predictor};
+use super::{AnalysisKind, Options, Predictions, Predictor};
 use crate::check::{Lowering, Retries};
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Owner, Semantics, SiteId,
@@ -52,12 +52,8 @@ impl Feed {
         }
     }
 
-    /// There are no more events: what they predict. `names` are those at the end.
-    pub fn finish(self, names: &dyn Names) -> Forecast {
-        Forecast::new(&self.predictions(names), names)
-    }
-
-    /// The same with numbers for names.
+    /// There are no more events: what they predict, with numbers for names. `names` are those at
+    /// the end.
     pub fn predictions(mut self, names: &dyn Names) -> Predictions {
         let (lowering, predictor) = (&mut self.lowering, &mut self.predictor);
         if let Some(retries) = &mut self.retries {

@@ -22,6 +22,8 @@ use std::collections::VecDeque;
 
 /// How many events wait at most.
 pub(super) const WINDOW: usize = 4096;
+/// So many wait in any case, so that analyses can fetch what they need ahead.
+const AHEAD: usize = 16;
 
 /// Who holds a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,10 +150,18 @@ impl HandOvers {
         self.held = self.held + is_held(*holder) - is_held(before);
     }
 
+    /// Two events that come a little later.
+    #[inline]
+    pub(super) fn ahead(&self) -> Option<[Event; 2]> {
+        let (later, _) = *self.window.get(AHEAD - 1)?;
+        Some([self.window[AHEAD / 2].0, later])
+    }
+
     /// The next event that need not wait any longer; any where the trace has ended.
     #[inline]
     pub(super) fn pop(&mut self, has_ended: bool) -> Option<(Event, u64)> {
-        if self.held > 0 && self.window.len() <= WINDOW && !has_ended {
+        let most = if self.held > 0 { WINDOW } else { AHEAD };
+        if self.window.len() <= most && !has_ended {
             return None;
         }
         let next = self.window.pop_front()?;

@@ -13,9 +13,7 @@
 pub mod blocks;
 mod deadlock;
 mod feed;
-mod forecast;
 mod hand_over;
-mod json;
 mod ledger;
 mod locks;
 mod minimal;
@@ -25,17 +23,16 @@ mod reads;
 mod realise;
 pub mod reduction;
 mod replay;
-mod report;
 mod skeleton;
 
+pub use crate::forecast::{
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
+};
 pub use deadlock::Deadlocks;
 pub use feed::Feed;
 #[cfg(feature = "check")]
 pub(crate) use feed::Then;
-pub use forecast::{
-    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
-    ForecastViolation, ForecastWait,
-};
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -196,7 +193,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The strands of all findings.
-    fn strands(&self) -> impl Iterator<Item = StrandId> {
+    pub(crate) fn strands(&self) -> impl Iterator<Item = StrandId> {
         let accesses = self.predictions.iter().flat_map(|found| &found.accesses);
         let races = self
             .races
@@ -326,6 +323,9 @@ impl Context {
 /// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no
 /// number given twice), and says at the end what it found.
 pub trait Analysis {
+    /// The one event will come soon, and the other a little later: what they need can be fetched
+    /// from memory.
+    fn fetch(&self, _soon: Event, _later: Event) {}
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.

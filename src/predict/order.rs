@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A stretch of one strand between two ordering events, numbered by [`Order`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period(pub u32);
 
 /// For each strand the last epoch that is before; 0 is none. Shared by all that learned the same.

@@ -133,6 +133,9 @@ impl Predictor {
 
     #[inline]
     fn analyse(&mut self, mut event: Event, position: u64) {
+        if let Some([soon, later]) = self.hand_overs.ahead() {
+            self.analyses.iter().for_each(|it| it.fetch(soon, later));
+        }
         // A lock that is handed over is no step of the program.
         if self.context.skeleton.carried(event).is_none() {
             self.context.reads.step(event, position);

@@ -210,8 +210,11 @@ impl Default for Reads {
 impl Reads {
     /// How many accesses are kept: 112 MiB.
     pub const ROOM: usize = 2 << 20;
-    /// How many accesses are looked at, for all schedules together.
-    pub const BUDGET: usize = 32 << 20;
+    /// How many accesses are looked at, for all schedules together, and [`SHARE`](Self::SHARE) more
+    /// for each that is kept.
+    pub const BUDGET: usize = 2 << 20;
+    /// See [`BUDGET`](Self::BUDGET).
+    pub const SHARE: usize = 16;
 
     /// From here on, reads bind.
     pub fn bind(&mut self) {
@@ -295,6 +298,7 @@ impl Reads {
             return;
         }
         self.room -= 1;
+        *self.budget.get_mut() += Reads::SHARE;
         let strand = self.strands.entry(event.strand);
         let look = Look {
             event,

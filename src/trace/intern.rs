@@ -6,6 +6,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHashMap;
 
+use crate::dense::prefetch;
+
 const INLINE: usize = 22;
 
 /// A short string that lives where it stands.
@@ -190,6 +192,18 @@ impl Interner {
             Some(id1) => id1.checked_sub(1),
             None => self.get_other(key),
         }
+    }
+
+    /// Whether the array is larger than what stays in the cache beside all else: 256 KiB.
+    pub(crate) fn is_large(&self) -> bool {
+        self.numbered.len() > 1 << 16
+    }
+
+    /// Brings the key's place in the array into the cache, if it has one.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, key: &Key<'_>) {
+        let number = self.number(key);
+        number.and_then(|at| self.numbered.get(at)).map(prefetch);
     }
 
     #[inline(never)]

@@ -1,5 +1,7 @@
 //! A table by dense number that grows without moving and costs nothing where it is not used.
 
+use crate::dense::prefetch;
+
 const PAGE: usize = 256;
 
 /// A table of fewer pages is in the cache anyway.
@@ -69,18 +71,4 @@ impl<T: Default + Copy> Paged<T> {
             prefetch(&page[number as usize % PAGE]);
         }
     }
-}
-
-/// Brings a value into the cache without waiting for it.
-#[inline(always)]
-fn prefetch<T>(value: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86_64 has the instruction, and it reads nothing that the program could
-        // see.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
 }

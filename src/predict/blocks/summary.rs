@@ -3,9 +3,9 @@
 use crate::check::Transaction;
 use crate::dense::Dense;
 use crate::predict::{Context, Hold, Period, is_access};
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
 
 /// A lock that a strand holds, and the transaction's ticks at which it was acquired and became
 /// exclusive; 0 before the transaction's begin.
@@ -26,46 +26,91 @@ struct Seen {
     period: Period,
 }
 
-/// What represents a transaction's accesses of one variable so far.
+/// What represents the accesses of a transaction so far: of each variable the first plain read that
+/// no plain write comes before, the last plain write, and the last update of each kind.
 #[derive(Debug, Default)]
-struct History {
-    /// The first plain read that no plain write comes before.
-    initial: Option<Seen>,
-    /// The last plain write.
-    write: Option<Seen>,
-    /// The last update of each kind.
-    updates: Vec<(Update, Seen)>,
+struct Representatives {
+    seen: Vec<(ObjectId, Class, Seen)>,
+    /// Indices into `seen`, where those are more than a few, by variable and class.
+    index: FxHashMap<u64, u32>,
 }
 
-impl History {
-    fn note(&mut self, seen: Seen) {
-        match seen.op {
-            Op::Read if self.write.is_none() => drop(self.initial.get_or_insert(seen)),
-            Op::Read => {}
-            Op::Update(kind) => match self.updates.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, last)) => *last = seen,
-                None => self.updates.push((kind, seen)),
-            },
-            _ => self.write = Some(seen),
+/// A read, a write, or a kind of update.
+type Class = u8;
+const READ: Class = 0;
+const WRITE: Class = 1;
+
+fn class(op: Op) -> Class {
+    match op {
+        Op::Read => READ,
+        Op::Update(kind) => WRITE + 1 + kind as Class,
+        _ => WRITE,
+    }
+}
+
+fn key(variable: ObjectId, class: Class) -> u64 {
+    u64::from(variable.0) << 8 | u64::from(class)
+}
+
+/// So many are found faster by looking at each.
+const FEW: usize = 8;
+
+impl Representatives {
+    fn find(&self, variable: ObjectId, class: Class) -> Option<usize> {
+        if self.seen.len() > FEW {
+            let at = self.index.get(&key(variable, class));
+            return at.map(|&at| at as usize);
+        }
+        let mut seen = self.seen.iter();
+        seen.position(|&(known, of, _)| known == variable && of == class)
+    }
+
+    fn note(&mut self, variable: ObjectId, seen: Seen) {
+        let class = class(seen.op);
+        match self.find(variable, class) {
+            Some(_) if class == READ => {}
+            Some(at) => self.seen[at].2 = seen,
+            None if class == READ && self.find(variable, WRITE).is_some() => {}
+            None => self.add(variable, class, seen),
         }
     }
 
-    fn kept(&self) -> impl Iterator<Item = &Seen> {
-        let updates = self.updates.iter().map(|(_, last)| last);
-        self.initial.iter().chain(&self.write).chain(updates)
+    fn add(&mut self, variable: ObjectId, class: Class, seen: Seen) {
+        self.seen.push((variable, class, seen));
+        let indexed = match self.seen.len() {
+            few if few <= FEW => return,
+            few if few == FEW + 1 => 0,
+            many => many - 1,
+        };
+        for (at, &(variable, class, _)) in self.seen.iter().enumerate().skip(indexed) {
+            self.index.insert(key(variable, class), at as u32);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.seen.clear();
+        self.index.clear();
+    }
+
+    /// When they were, in order.
+    fn ticks(&self) -> Vec<u32> {
+        let mut ticks: Vec<u32> = self.seen.iter().map(|(_, _, seen)| seen.tick).collect();
+        ticks.sort_unstable();
+        ticks
     }
 }
 
-/// A transaction that is under way.
-#[derive(Debug)]
+/// A transaction that is under way, or the memory of one that was.
+#[derive(Debug, Default)]
 struct Open {
+    is_open: bool,
     block: Option<BlockId>,
     begin: u64,
     site: SiteId,
     /// Grows with each access and lock operation.
     tick: u32,
     first: Period,
-    variables: FxHashMap<ObjectId, History>,
+    accesses: Representatives,
     /// In ticks.
     sections: Vec<Section>,
     /// Sections beyond this number are thinned out.
@@ -84,7 +129,7 @@ pub(super) struct Section {
 }
 
 /// Transactions that cannot be told apart by what they access and which locks they hold when.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub(super) struct Shape {
     /// The initial reads and final writes, in order.
     pub(super) accesses: Box<[(Op, ObjectId)]>,
@@ -116,7 +161,7 @@ impl Shape {
 }
 
 /// Where one of the transactions of a [`Summary`] was.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Occurrence {
     pub(super) begin: u64,
     pub(super) end: u64,
@@ -125,12 +170,23 @@ pub(super) struct Occurrence {
     pub(super) accesses: Box<[(u64, SiteId)]>,
 }
 
+impl Occurrence {
+    fn new(open: &Open, end: u64) -> Occurrence {
+        Occurrence {
+            begin: open.begin,
+            end,
+            site: open.site,
+            accesses: open.places().collect(),
+        }
+    }
+}
+
 /// All transactions of one strand with one shape, in the same periods.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) strand: StrandId,
     pub(super) block: Option<BlockId>,
-    pub(super) shape: Arc<Shape>,
+    pub(super) shape: Shape,
     /// Of each access.
     pub(super) periods: Box<[Period]>,
     /// In which it began and in which it ended.
@@ -143,6 +199,45 @@ impl Summary {
     /// The last of the transactions.
     pub(super) fn last(&self) -> &Occurrence {
         self.last.as_ref().unwrap_or(&self.first)
+    }
+
+    fn new(open: &Open, strand: StrandId, last: Period, end: u64) -> Summary {
+        let seen = &open.accesses.seen;
+        Summary {
+            strand,
+            block: open.block,
+            shape: Shape {
+                accesses: seen.iter().map(|(of, _, seen)| (seen.op, *of)).collect(),
+                sections: open.sections.as_slice().into(),
+            },
+            periods: seen.iter().map(|(_, _, seen)| seen.period).collect(),
+            span: (open.first, last),
+            first: Occurrence::new(open, end),
+            last: None,
+        }
+    }
+
+    /// Is the transaction one of these?
+    fn is_like(&self, open: &Open, strand: StrandId, last: Period) -> bool {
+        let accesses = self.shape.accesses.iter().zip(&self.periods);
+        let seen = open.accesses.seen.iter();
+        (self.strand, self.block, self.span) == (strand, open.block, (open.first, last))
+            && *self.shape.sections == *open.sections
+            && accesses
+                .map(|(&(op, of), &period)| (op, of, period))
+                .eq(seen.map(|(of, _, seen)| (seen.op, *of, seen.period)))
+    }
+
+    /// There was another one, in the memory of the last.
+    fn again(&mut self, open: &Open, end: u64) {
+        match &mut self.last {
+            Some(last) => {
+                (last.begin, last.end, last.site) = (open.begin, end, open.site);
+                let places = last.accesses.iter_mut().zip(open.places());
+                places.for_each(|(known, place)| *known = place);
+            }
+            None => self.last = Some(Occurrence::new(open, end)),
+        }
     }
 
     /// The transaction of an occurrence; nothing for an event outside of blocks.
@@ -159,20 +254,17 @@ impl Summary {
 #[derive(Debug, Default)]
 struct Strand {
     held: Vec<Held>,
-    open: Option<Open>,
+    /// The transaction, if it is open.
+    open: Open,
 }
-
-/// What transactions of one summary have in common: strand, block, shape, and the periods of
-/// accesses, begin and end.
-type Likeness = (StrandId, Option<BlockId>, Arc<Shape>, Box<[Period]>);
 
 /// Takes the events of a trace and keeps what the search needs.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     pub(super) summaries: Vec<Summary>,
     strands: Dense<StrandId, Strand>,
-    shapes: FxHashSet<Arc<Shape>>,
-    known: FxHashMap<Likeness, usize>,
+    /// By the hash of what their transactions have in common, or one of the next numbers.
+    known: FxHashMap<u64, u32>,
 }
 
 impl Summaries {
@@ -201,7 +293,8 @@ impl Summaries {
                 for held in &mut strand.held {
                     (held.since, held.exclusive_since) = (0, 0);
                 }
-                strand.open = Some(Open::new(Some(event.block()), position, event.site, first));
+                let block = Some(event.block());
+                strand.open.begin(block, position, event.site, first);
             }
             Op::End => self.close(event.strand, position, now),
             op if is_access(op) => self.access(event, position, now),
@@ -216,8 +309,10 @@ impl Summaries {
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let period = now.order.period(event.strand);
         let open = &mut self.strands.entry(event.strand).open;
-        let is_unary = open.is_none();
-        let open = open.get_or_insert_with(|| Open::new(None, position, event.site, period));
+        let is_unary = !open.is_open;
+        if is_unary {
+            open.begin(None, position, event.site, period);
+        }
         let seen = Seen {
             op: event.op,
             tick: open.next(),
@@ -225,7 +320,7 @@ impl Summaries {
             site: event.site,
             period,
         };
-        open.variables.entry(event.object()).or_default().note(seen);
+        open.accesses.note(event.object(), seen);
         if is_unary {
             self.close(event.strand, position, now);
         }
@@ -233,55 +328,28 @@ impl Summaries {
 
     /// The strand's transaction ends.
     fn close(&mut self, id: StrandId, position: u64, now: &mut Context) {
-        let strand = self.strands.entry(id);
-        let Some(mut open) = strand.open.take() else {
+        let Strand { held, open } = self.strands.entry(id);
+        if !open.is_open {
             return;
-        };
-        for held in &strand.held {
+        }
+        open.is_open = false;
+        for held in &*held {
             open.leave(held, u32::MAX);
         }
         let last = now.order.period(id);
-        let accesses = open.representatives();
-        let ticks: Vec<u32> = accesses.iter().map(|(_, seen)| seen.tick).collect();
-        compact(&mut open.sections, &ticks);
-        let shape = self.intern(Shape {
-            accesses: accesses.iter().map(|(of, seen)| (seen.op, *of)).collect(),
-            sections: open.sections.into(),
-        });
-        let periods: Box<[Period]> = accesses.iter().map(|(_, seen)| seen.period).collect();
-        let all = [&*periods, &[open.first, last]].concat().into_boxed_slice();
-        let places = accesses.iter().map(|(_, seen)| (seen.position, seen.site));
-        let occurrence = Occurrence {
-            begin: open.begin,
-            end: position,
-            site: open.site,
-            accesses: places.collect(),
-        };
-        let next = self.summaries.len();
-        let likeness = (id, open.block, shape.clone(), all);
-        let at = *self.known.entry(likeness).or_insert(next);
-        if at < next {
-            self.summaries[at].last = Some(occurrence);
-            return;
+        let seen = &mut open.accesses.seen;
+        seen.sort_unstable_by_key(|(_, _, seen)| seen.tick);
+        compact(&mut open.sections, seen);
+        let mut hash = open.likeness(id, last);
+        while let Some(&at) = self.known.get(&hash) {
+            let summary = &mut self.summaries[at as usize];
+            if summary.is_like(open, id, last) {
+                return summary.again(open, position);
+            }
+            hash = hash.wrapping_add(1);
         }
-        self.summaries.push(Summary {
-            strand: id,
-            block: open.block,
-            shape,
-            periods,
-            span: (open.first, last),
-            first: occurrence,
-            last: None,
-        });
-    }
-
-    fn intern(&mut self, shape: Shape) -> Arc<Shape> {
-        if let Some(shape) = self.shapes.get(&shape) {
-            return shape.clone();
-        }
-        let shape = Arc::new(shape);
-        self.shapes.insert(shape.clone());
-        shape
+        self.known.insert(hash, self.summaries.len() as u32);
+        self.summaries.push(Summary::new(open, id, last, position));
     }
 
     /// Transactions that are still under way at the end of the trace count as far as they came.
@@ -293,8 +361,8 @@ impl Summaries {
 }
 
 /// Replaces ticks by indices into the accesses, and drops what is the same.
-fn compact(sections: &mut Vec<Section>, ticks: &[u32]) {
-    let index = |tick: u32| ticks.partition_point(|&t| t < tick) as u32;
+fn compact(sections: &mut Vec<Section>, accesses: &[(ObjectId, Class, Seen)]) {
+    let index = |tick| accesses.partition_point(|(_, _, seen)| seen.tick < tick) as u32;
     for section in sections.iter_mut() {
         section.from = index(section.from);
         section.to = index(section.to);
@@ -306,7 +374,8 @@ fn compact(sections: &mut Vec<Section>, ticks: &[u32]) {
 impl Strand {
     /// The strand's locks change.
     fn lock(&mut self, event: Event) {
-        let now = self.open.as_mut().map_or(0, Open::next);
+        let open = &mut self.open;
+        let now = if open.is_open { open.next() } else { 0 };
         let lock = event.object();
         let at = self.held.iter().position(|held| held.hold.lock == lock);
         match (event.op, at) {
@@ -320,7 +389,7 @@ impl Strand {
             }
             (Op::Release | Op::ReleaseShared, Some(at)) => {
                 let held = self.held.remove(at);
-                if let Some(open) = &mut self.open {
+                if open.is_open {
                     open.leave(&held, now);
                 }
             }
@@ -330,7 +399,7 @@ impl Strand {
             }
             (Op::Downgrade, Some(at)) => {
                 let held = &mut self.held[at];
-                if let Some(open) = &mut self.open {
+                if open.is_open {
                     let (hold, from, to) = (held.hold, held.exclusive_since, now);
                     open.sections.push(Section { hold, from, to });
                 }
@@ -342,32 +411,34 @@ impl Strand {
 }
 
 impl Open {
-    fn new(block: Option<BlockId>, begin: u64, site: SiteId, first: Period) -> Open {
-        Open {
-            block,
-            begin,
-            site,
-            tick: 0,
-            first,
-            variables: FxHashMap::default(),
-            sections: Vec::new(),
-            most: SECTIONS,
+    /// The next transaction begins, in the memory of the one before.
+    fn begin(&mut self, block: Option<BlockId>, begin: u64, site: SiteId, first: Period) {
+        (self.is_open, self.block, self.begin) = (true, block, begin);
+        (self.site, self.tick, self.first, self.most) = (site, 0, first, SECTIONS);
+        self.accesses.clear();
+        self.sections.clear();
+    }
+
+    /// The hash of what it has in common with the transactions of its summary.
+    fn likeness(&self, strand: StrandId, last: Period) -> u64 {
+        let mut hasher = FxHasher::default();
+        (strand, self.block, self.first, last).hash(&mut hasher);
+        for (of, _, seen) in &self.accesses.seen {
+            (of, seen.op, seen.period).hash(&mut hasher);
         }
+        self.sections.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Position and site of each access.
+    fn places(&self) -> impl Iterator<Item = (u64, SiteId)> + '_ {
+        let seen = self.accesses.seen.iter();
+        seen.map(|(_, _, seen)| (seen.position, seen.site))
     }
 
     fn next(&mut self) -> u32 {
         self.tick += 1;
         self.tick
-    }
-
-    /// The accesses that represent all, in order.
-    fn representatives(&self) -> Vec<(ObjectId, Seen)> {
-        let variables = self.variables.iter();
-        let accesses =
-            variables.flat_map(|(&variable, own)| own.kept().map(move |it| (variable, *it)));
-        let mut accesses: Vec<(ObjectId, Seen)> = accesses.collect();
-        accesses.sort_unstable_by_key(|(_, seen)| seen.tick);
-        accesses
     }
 
     /// A lock is released, or its transaction ends.
@@ -391,8 +462,8 @@ impl Open {
     /// Of the sections that lie between the same accesses one is enough, whatever later accesses
     /// replace.
     fn thin(&mut self) {
-        let accesses = self.representatives();
-        let index = |tick: u32| accesses.partition_point(|(_, seen)| seen.tick < tick);
+        let ticks = self.accesses.ticks();
+        let index = |tick: u32| ticks.partition_point(|&known| known < tick);
         let mut known = FxHashSet::default();
         self.sections
             .retain(|section| known.insert((section.hold, index(section.from), index(section.to))));

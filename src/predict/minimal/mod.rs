@@ -26,13 +26,13 @@
 mod visits;
 mod witnesses;
 
-use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
 use super::{
-    Analysis, AnalysisKind, Context, Hold, Outcome, Prediction, Step, Tier, doubt, is_access,
+    Analysis, AnalysisKind, Context, Hold, LockState, Outcome, Prediction, Step, Tier, doubt,
+    is_access,
 };
 use crate::check::{Access, Transaction};
-use crate::dense::Dense;
+use crate::dense::{Dense, prefetch};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
@@ -85,9 +85,9 @@ pub struct Minimal {
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: FxHashMap<ObjectId, Vec<(StrandId, u32)>>,
     index: FxHashMap<u64, u32>,
-    /// Some of `index`, each key in the only slot that it can have: one cache line instead of two
-    /// or three.
-    recent: Vec<(u64, u32)>,
+    /// Some of `index`, each key in one of the two slots that it can have, so that most keys are
+    /// looked up in a table that stays in the cache.
+    recent: Vec<[Slot; 2]>,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
@@ -154,10 +154,17 @@ impl Minimal {
     #[inline]
     fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
         let key = key(strand, object);
-        match self.recent.get(slot(key)) {
-            Some(&(known, at)) if known == key => at as usize,
-            _ => self.look_up(strand, object),
-        }
+        let recent = self.recent(key).find(|&at| self.profiles[at].key == key);
+        recent.unwrap_or_else(|| self.look_up(strand, object))
+    }
+
+    /// The profiles at hand that may be the key's.
+    #[inline]
+    fn recent(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
+        let (slots, tag) = place(key);
+        let slots = self.recent.get(slots).into_iter().flatten();
+        let own = slots.filter(move |slot| slot.0 & !Slot::PROFILE == tag);
+        own.map(|slot| (slot.0 & Slot::PROFILE) as usize)
     }
 
     #[cold]
@@ -167,8 +174,12 @@ impl Minimal {
             Some(&at) => at as usize,
             None => self.new_profile(strand, object),
         };
-        self.recent.resize(SLOTS, (u64::MAX, 0));
-        self.recent[slot(key)] = (key, at as u32);
+        if at < Slot::PROFILE as usize {
+            self.recent.resize(SLOTS, [Slot(0); 2]);
+            let (slots, tag) = place(key);
+            let slots = &mut self.recent[slots];
+            *slots = [Slot(at as u32 | tag), slots[0]];
+        }
         at
     }
 
@@ -179,6 +190,7 @@ impl Minimal {
             self.witnesses.push(Witnesses::default());
             self.profiles.len() as u32 - 1
         });
+        self.profiles[at as usize].key = key(strand, object);
         self.index.insert(key(strand, object), at);
         self.objects.entry(object).or_default().push((strand, at));
         at as usize
@@ -263,11 +275,7 @@ impl Minimal {
             }
         }
         for (strand, at) in touched {
-            let key = key(strand, object);
-            self.index.remove(&key);
-            if let Some(recent) = self.recent.get_mut(slot(key)) {
-                recent.0 = u64::MAX;
-            }
+            self.index.remove(&key(strand, object));
             self.profiles[at as usize] = Profile::default();
             self.witnesses[at as usize] = Witnesses::default();
             self.unused.push(at);
@@ -348,14 +356,28 @@ impl Minimal {
 }
 
 fn key(strand: StrandId, object: ObjectId) -> u64 {
-    u64::from(strand.0) << 32 | u64::from(object.0)
+    (u64::from(strand.0) << 32 | u64::from(object.0)).wrapping_add(1)
 }
 
-/// How many keys are at hand: 1 MiB.
+/// A profile's number, and in the high bits a tag, which tells most keys of a slot apart.
+#[derive(Clone, Copy, Debug)]
+struct Slot(u32);
+
+impl Slot {
+    const PROFILE: u32 = (1 << 24) - 1;
+}
+
+/// How many pairs of keys are at hand: 512 KiB.
 const SLOTS: usize = 1 << 16;
 
-fn slot(key: u64) -> usize {
-    FxBuildHasher.hash_one(key) as usize % SLOTS
+/// The slots of a key, and its tag, which is not 0.
+#[inline]
+fn place(key: u64) -> (usize, u32) {
+    let hash = FxBuildHasher.hash_one(key);
+    (
+        hash as usize % SLOTS,
+        (hash >> 16) as u32 & !Slot::PROFILE | 1 << 31,
+    )
 }
 
 /// How many witnesses a list takes.
@@ -399,29 +421,39 @@ fn extend(
 /// Is there a lock that all of one list and all of the other hold, so that no pair need be looked
 /// at?
 fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
-    let mine = always_held(gaps, now);
-    !mine.is_empty() && !disjoint(&mine, &always_held(betweens, now))
+    let first = gaps.witnesses.first();
+    let held = now
+        .locks
+        .held(first.map_or(LockState::FREE, |(place, _)| place.state()));
+    held.iter().any(|&Hold { lock, .. }| {
+        let both = always_held(gaps, lock, now).zip(always_held(betweens, lock, now));
+        both.is_some_and(|(mine, theirs)| mine.excludes(theirs))
+    })
 }
 
-/// The locks that are held at all places of a list; shared where they are so at one.
-fn always_held<W>(list: &List<W>, now: &Context) -> Vec<Hold> {
-    let mut states = list.witnesses.iter().map(|(place, _)| place.state());
-    let first = states.next().unwrap_or_default();
-    let mut common = now.locks.held(first).to_vec();
-    for held in states.map(|state| now.locks.held(state)) {
-        common.retain_mut(|hold| {
-            let other = held.iter().find(|other| other.lock == hold.lock);
-            hold.shared |= other.is_some_and(|other| other.shared);
-            other.is_some()
-        });
-        if common.is_empty() {
-            break;
-        }
+/// How a lock is held at all places of a list, if it is: shared where it is so at one.
+fn always_held<W>(list: &List<W>, lock: ObjectId, now: &Context) -> Option<Hold> {
+    let mut shared = false;
+    for (place, _) in &list.witnesses {
+        let held = now.locks.held(place.state());
+        shared |= held.iter().find(|hold| hold.lock == lock)?.shared;
     }
-    common
+    Some(Hold { lock, shared })
 }
 
 impl Analysis for Minimal {
+    #[inline]
+    fn fetch(&self, soon: Event, later: Event) {
+        if is_access(later.op) {
+            let (slots, _) = place(key(later.strand, later.object()));
+            self.recent.get(slots).map(prefetch);
+        }
+        if is_access(soon.op) {
+            let own = self.recent(key(soon.strand, soon.object()));
+            own.for_each(|at| self.profiles[at].fetch());
+        }
+    }
+
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         match event.op {
             op if is_access(op) => self.access(event, position, now),

@@ -2,6 +2,7 @@
 
 use super::visits::Place;
 use crate::check::Transaction;
+use crate::dense::prefetch;
 use crate::predict::LockState;
 use crate::trace::{Op, SiteId, Update};
 use rustc_hash::FxHashSet;
@@ -134,9 +135,20 @@ pub(super) struct Lists {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Profile {
+    /// Of whom and what; 0 is nobody's.
+    pub(super) key: u64,
     read: Track,
     change: Track,
     has_updates: bool,
+}
+
+impl Profile {
+    /// Brings it into the cache.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        prefetch(&self.read);
+        prefetch(&self.change.last);
+    }
 }
 
 /// The witnesses of a [`Profile`].

@@ -5,34 +5,29 @@ use crate::trace::op::Target;
 use crate::trace::tables::{Definition, Named};
 use crate::trace::{ObjectKind, Op, SiteId, Tables};
 
-/// What has names of its own.
-#[derive(Clone, Copy)]
-pub(super) enum Space {
-    Strands,
-    Blocks,
-    Labels,
-    Locks,
-    /// And all other objects.
-    Variables,
+/// How many kinds of things have names of their own.
+const SPACES: usize = 5;
+
+/// Which names it is among: locks and all other objects have different ones.
+#[inline(always)]
+fn space(named: Named) -> usize {
+    match named {
+        Named::Strand => 0,
+        Named::Block => 1,
+        Named::Label => 2,
+        Named::Object(ObjectKind::Lock) => 3,
+        Named::Object(_) => 4,
+    }
 }
 
-impl Space {
-    fn of(kind: ObjectKind) -> Self {
-        match kind {
-            ObjectKind::Lock => Space::Locks,
-            _ => Space::Variables,
-        }
-    }
-
-    /// Where the name of an operation's target is to be found, if no more is to be done.
-    pub(super) fn of_target(op: Op, target: Target) -> Option<Self> {
-        match target {
-            _ if retires(op) => None,
-            Target::Object(kind) => Some(Space::of(kind)),
-            Target::Strand => Some(Space::Strands),
-            Target::Block => Some(Space::Blocks),
-            Target::Value | Target::Nothing => None,
-        }
+/// What an operation's target is, if its name is all that is to be read of it.
+pub(super) fn of_target(op: Op, target: Target) -> Option<Named> {
+    match target {
+        _ if retires(op) => None,
+        Target::Object(kind) => Some(Named::Object(kind)),
+        Target::Strand => Some(Named::Strand),
+        Target::Block => Some(Named::Block),
+        Target::Value | Target::Nothing => None,
     }
 }
 
@@ -44,8 +39,8 @@ fn retires(op: Op) -> bool {
 /// Gives numbers to the names of a text.
 #[derive(Default)]
 pub struct Registry {
-    /// For each [`Space`] the numbers of its names.
-    ids: [Interner; 5],
+    /// For each [`space`] the numbers of its names.
+    ids: [Interner; SPACES],
     strands: u32,
     blocks: u32,
     labels: u32,
@@ -66,39 +61,60 @@ impl Registry {
 
     /// The number of a name that has come before.
     #[inline(always)]
-    pub(super) fn known(&self, space: Space, key: &Key<'_>) -> Option<u32> {
-        self.ids[space as usize].get(key)
+    pub(super) fn known(&self, named: Named, key: &Key<'_>) -> Option<u32> {
+        self.ids[space(named)].get(key)
+    }
+
+    /// Whether the table of variables is larger than what stays in the cache.
+    pub(super) fn has_many_variables(&self) -> bool {
+        self.variables().is_large()
+    }
+
+    /// Brings the number of a variable's name into the cache.
+    #[inline(always)]
+    pub(super) fn fetch_variable(&self, key: &Key<'_>) {
+        self.variables().fetch(key);
+    }
+
+    fn variables(&self) -> &Interner {
+        &self.ids[space(Named::Object(ObjectKind::Variable))]
     }
 
     pub(super) fn strand(&mut self, key: &Key<'_>) -> u32 {
-        self.number(Space::Strands, Named::Strand, key)
+        self.number(Named::Strand, key)
     }
 
     pub(super) fn block(&mut self, key: &Key<'_>) -> u32 {
-        self.number(Space::Blocks, Named::Block, key)
+        self.number(Named::Block, key)
     }
 
     pub(super) fn label(&mut self, key: &Key<'_>) -> SiteId {
-        Tables::label(self.number(Space::Labels, Named::Label, key))
+        Tables::label(self.number(Named::Label, key))
     }
 
     /// The object that `op` is on, of this kind if it is new. A retirement takes the name from it,
     /// so that the name's next object is a new one.
     pub(super) fn object(&mut self, key: &Key<'_>, op: Op, kind: ObjectKind) -> u32 {
-        let space = Space::of(kind);
-        let id = self.number(space, Named::Object(kind), key);
+        let named = Named::Object(kind);
+        let id = self.number(named, key);
         if retires(op) {
-            self.ids[space as usize].remove(key);
+            self.ids[space(named)].remove(key);
             self.retired.push(id);
         }
         id
     }
 
     /// The number of the name, a new one if it has none.
-    fn number(&mut self, space: Space, named: Named, key: &Key<'_>) -> u32 {
-        if let Some(id) = self.known(space, key) {
-            return id;
+    #[inline(always)]
+    pub(super) fn number(&mut self, named: Named, key: &Key<'_>) -> u32 {
+        match self.known(named, key) {
+            Some(id) => id,
+            None => self.define(named, key),
         }
+    }
+
+    #[inline(never)]
+    fn define(&mut self, named: Named, key: &Key<'_>) -> u32 {
         let (next, free) = match named {
             Named::Strand => (&mut self.strands, None),
             Named::Block => (&mut self.blocks, None),
@@ -109,7 +125,7 @@ impl Registry {
             *next += 1;
             *next - 1
         });
-        self.ids[space as usize].insert(key, id);
+        self.ids[space(named)].insert(key, id);
         self.definitions
             .push(Definition::new(named, id, key.bytes()));
         id

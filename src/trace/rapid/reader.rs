@@ -7,10 +7,11 @@ use rustc_hash::FxHashMap;
 
 use super::lines::{Lines, shown};
 use super::marks;
-use super::names::{Registry, Space};
+use super::names::{self, Registry};
 use super::text::{Batch, Parser, Syntax, Text};
 use crate::trace::intern::{Key, canonical, first_bytes, load};
 use crate::trace::op::{self, TABLE, Target};
+use crate::trace::tables::Named;
 use crate::trace::{Error, Event, MAX_NAME, ObjectKind, Op, Place, SiteId, StrandId, Tables};
 
 /// Reads the STD format; the module's page says what that is.
@@ -33,18 +34,17 @@ pub type StdReader<R> = Text<Parser<Std, R>>;
 pub struct Std {
     /// Where the fields of the window end, and three more.
     marks: Vec<u32>,
-    /// The usual operations by the bytes of their names: the length, and where the name of the
-    /// target is to be found.
-    usual: FxHashMap<u64, (usize, Op, Space)>,
+    /// The usual operations by the bytes of their names: the length, and what the target is.
+    usual: FxHashMap<u64, (usize, Op, Named)>,
 }
 
 impl Default for Std {
     fn default() -> Self {
         let usual = TABLE.iter().filter_map(|row| {
             let key = Key::new(row.std.as_bytes());
-            let space = Space::of_target(row.op, row.target)?;
+            let named = names::of_target(row.op, row.target)?;
             let length = key.bytes().len();
-            (length <= 8).then_some((key.word(), (length, row.op, space)))
+            (length <= 8).then_some((key.word(), (length, row.op, named)))
         });
         Self {
             marks: Vec::new(),
@@ -132,14 +132,19 @@ impl Std {
         &self,
         marks: &[u32],
         lines: &mut Lines<R>,
-        registry: &Registry,
+        registry: &mut Registry,
         batch: &mut Batch,
     ) -> usize {
         let text = lines.window();
         let mut start = lines.start;
         let before = batch.events.len();
+        let is_far = registry.has_many_variables();
+        let mut later = marks.chunks_exact(3).skip(AHEAD);
         let events = marks.chunks_exact(3).map_while(|marks| {
             let line = Line::new(start, marks);
+            if let (true, Some(marks)) = (is_far, later.next()) {
+                fetch(registry, text, marks);
+            }
             let event = self.usual(registry, text, &line)?;
             start = line.third + 1;
             Some(event)
@@ -153,9 +158,9 @@ impl Std {
         count
     }
 
-    /// The event on a line whose names have all come before, in the form that most lines have.
+    /// The event on a line in the form that most lines have, of a thread that has come before.
     #[inline(always)]
-    fn usual(&self, registry: &Registry, text: &[u8], line: &Line) -> Option<Event> {
+    fn usual(&self, registry: &mut Registry, text: &[u8], line: &Line) -> Option<Event> {
         let &Line {
             start,
             first,
@@ -166,26 +171,42 @@ impl Std {
         if !three || third - start > MAX_NAME {
             return None;
         }
-        let strand = registry.known(Space::Strands, &Key::within(text, start, first))?;
+        let strand = registry.known(Named::Strand, &Key::within(text, start, first))?;
         let word = load(text, first + 1);
         let length = marks::first(word, b'(')?;
-        let &(expected, op, space) = self.usual.get(&first_bytes(word, length))?;
+        let &(expected, op, named) = self.usual.get(&first_bytes(word, length))?;
         let (from, to) = (first + 1 + length + 1, second - 1);
         if length != expected || from >= to || text[to] != b')' {
             return None;
         }
-        let target = registry.known(space, &Key::within(text, from, to))?;
         let digits = third - (second + 1);
         if !(1..=8).contains(&digits) {
             return None;
         }
         let site = canonical(load(text, second + 1), digits)?;
+        // A name gets its number only where nothing else can be wrong with the line.
+        let target = registry.number(named, &Key::within(text, from, to));
         Some(Event {
             strand: StrandId(strand),
             target,
             site: SiteId(site),
             op,
         })
+    }
+}
+
+/// So many lines before a name is looked up its place in the table is fetched, if that is far.
+const AHEAD: usize = 8;
+
+/// Fetches what tells the number of the variable on a line with these marks, if there is one.
+#[inline(always)]
+fn fetch(registry: &Registry, text: &[u8], marks: &[u32]) {
+    let (first, end) = (marks[0] as usize, marks[1] as usize - 1);
+    if let Some(length) = marks::first(load(text, first + 1), b'(') {
+        let start = first + 1 + length + 1;
+        if start < end {
+            registry.fetch_variable(&Key::within(text, start, end));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Predictions as reports.
 
-use super::{Prediction, Step, Tier};
 use crate::check::{Edge, Transaction, Violation};
+use crate::predict::{Prediction, Step, Tier};
 use crate::report::{self, Extras, Report};
 use crate::trace::Names;
 

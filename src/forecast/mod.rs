@@ -1,8 +1,11 @@
-//! The findings of a [`Predictor`](super::Predictor) with the names behind their numbers: as data,
-//! as JSON, as text.
+//! The findings of a [`Predictor`](crate::predict::Predictor) with the names behind their numbers:
+//! as data, as JSON, as text; and as [reports](crate::report).
 
-use super::{AnalysisKind, Hold, Prediction, Predictions, Step, Tier, Wait, word};
+mod json;
+mod report;
+
 use crate::check;
+use crate::predict::{AnalysisKind, Feed, Hold, Prediction, Predictions, Step, Tier, Wait, word};
 use crate::report::{Block, Object, Place, StrandNames};
 use crate::trace::Names;
 use std::fmt;
@@ -106,6 +109,13 @@ pub struct ForecastWait {
     pub held: ForecastAccess,
     /// The acquire that would wait.
     pub wanted: ForecastAccess,
+}
+
+impl Feed {
+    /// There are no more events: what they predict. `names` are those at the end.
+    pub fn finish(self, names: &dyn Names) -> Forecast {
+        Forecast::new(&self.predictions(names), names)
+    }
 }
 
 impl Forecast {

@@ -1,10 +1,11 @@
 //! Forecasts as JSON.
 
 use super::{
-    AnalysisKind, Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace,
-    ForecastRun, ForecastViolation, ForecastWait, Tier,
+    Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
+    ForecastViolation, ForecastWait,
 };
 use crate::json::{ToJson, objects, to_string};
+use crate::predict::{AnalysisKind, Tier};
 
 impl Forecast {
     /// The forecast as one JSON object, without a line's end. What is absent is not known.
