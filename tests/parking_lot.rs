@@ -477,7 +477,10 @@ fn a_guard_that_is_sent_is_released_where_it_is_dropped() {
 
 #[test]
 fn a_spin_lock_with_a_spin_wait_is_silent() {
-    for wait in [|it: &mut SpinWait| drop(it.spin()), SpinWait::spin_no_yield] {
+    let spin = |wait: &mut SpinWait| {
+        wait.spin();
+    };
+    for wait in [spin, SpinWait::spin_no_yield] {
         let (lock, balance) = (AtomicBool::new(true), AtomicU64::new(0));
         silent(|| {
             between(

@@ -224,11 +224,8 @@ impl Session {
             Report::new(violation, live, &extras)
         };
         let is_new = self.families.add(involved, live, report);
-        let counted = match is_new {
-            true => &mut self.counts.violations,
-            false => &mut self.counts.repeats,
-        };
-        *counted += 1;
+        self.counts.violations += u64::from(is_new);
+        self.counts.repeats += u64::from(!is_new);
     }
 
     /// Who and what was involved in a violation.
