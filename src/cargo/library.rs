@@ -3,6 +3,8 @@
 //!
 //! What is compiled is a small workspace of its own that depends on aerodrome, with a crate for
 //! each mirror that re-exports its module: `--extern parking_lot=..` needs a crate, not a module.
+//! So does std, whose names are std's and no others: aerodrome's own would come with `use std::*`,
+//! and its `test` in the way of std's where a crate says `#[macro_use] extern crate std`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,11 +15,11 @@ use serde::Deserialize;
 
 use super::Failure;
 use super::arguments::value_of;
-use super::project::{Mirror, Project, cargo, network};
+use super::project::{Project, cargo, network};
 
 /// What was built.
 pub(super) struct Library {
-    /// The file of each crate, under the name that a member knows it by; `aerodrome` is the first.
+    /// The file of each crate, under the name that a member knows it by.
     pub(super) crates: Vec<(String, PathBuf)>,
     /// Where what they depend on is found.
     pub(super) search: Vec<PathBuf>,
@@ -36,7 +38,7 @@ fn dependency() -> String {
 /// the compiler must not take a crate of this build for one of the project's.
 fn manifest(project: &Project) -> String {
     let features: Vec<_> = project.features.iter().collect();
-    let members: Vec<_> = project.mirrors.iter().map(|it| it.package).collect();
+    let members: Vec<_> = facades(project).into_iter().map(|(name, _)| name).collect();
     format!(
         "[workspace]\nmembers = {members:?}\n\n\
          [workspace.dependencies.aerodrome]\n{}\nfeatures = {features:?}\n\n\
@@ -49,12 +51,22 @@ fn manifest(project: &Project) -> String {
     )
 }
 
-fn mirror_manifest(mirror: &Mirror) -> String {
+/// The crates that stand in the place of others: the package's name, and the source.
+fn facades(project: &Project) -> Vec<(&'static str, String)> {
+    let std = "pub use ::std::*;\npub use aerodrome::{cell, hint, sync, thread};\n";
+    let mut facades = vec![("std", std.to_owned())];
+    facades.extend(project.mirrors.iter().map(|mirror| {
+        let source = format!("pub use aerodrome::{}::*;\n", mirror.module);
+        (mirror.package, source)
+    }));
+    facades
+}
+
+fn facade_manifest(package: &str) -> String {
     format!(
-        "[package]\nname = \"aerodrome-{}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+        "[package]\nname = \"aerodrome-{package}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
          [lib]\npath = \"lib.rs\"\n\n\
-         [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n",
-        mirror.package
+         [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n"
     )
 }
 
@@ -88,18 +100,17 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
     let folder = project.folder.join("library");
     write(&folder.join("Cargo.toml"), &manifest(project))?;
     write(&folder.join("lib.rs"), "")?;
-    for mirror in &project.mirrors {
-        let sources = folder.join(mirror.package);
-        write(&sources.join("Cargo.toml"), &mirror_manifest(mirror))?;
-        let export = format!("pub use aerodrome::{}::*;\n", mirror.module);
-        write(&sources.join("lib.rs"), &export)?;
+    for (package, source) in facades(project) {
+        let sources = folder.join(package);
+        write(&sources.join("Cargo.toml"), &facade_manifest(package))?;
+        write(&sources.join("lib.rs"), &source)?;
     }
     seed_lock_file(&folder);
     let output = cargo_build(project, &folder, arguments)?;
     let mut crates = Vec::new();
     let mut wanted = vec![("aerodrome".to_owned(), "aerodrome".to_owned())];
-    wanted.extend(project.mirrors.iter().map(|mirror| {
-        let name = mirror.crate_name();
+    wanted.extend(facades(project).into_iter().map(|(package, _)| {
+        let name = package.replace('-', "_");
         (name.clone(), format!("aerodrome_{name}"))
     }));
     let messages: Vec<Message> = output

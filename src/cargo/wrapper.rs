@@ -190,12 +190,16 @@ impl Call {
                 changed.extend(value.map(|value| self.replacement(value, &replaced)));
             }
         }
-        let (_, aerodrome) = &self.plan.crates[0];
-        // `--extern` given twice for a name is two candidates of one file.
-        for name in ["std", "core", "aerodrome"] {
-            let mut value = OsString::from(format!("{name}="));
-            value.push(aerodrome);
-            changed.extend([OsString::from("--extern"), value]);
+        for (name, facade) in [("std", "std"), ("core", "std"), ("aerodrome", "aerodrome")] {
+            // A project may have aerodrome for its std. Two files would be two candidates.
+            let start = format!("{name}=");
+            let is_given = |it: &OsString| it.to_str().is_some_and(|it| it.starts_with(&start));
+            let found = self.plan.crates.iter().find(|(known, _)| known == facade);
+            if let (Some((_, file)), false) = (found, changed.iter().any(is_given)) {
+                let mut value = OsString::from(start);
+                value.push(file);
+                changed.extend([OsString::from("--extern"), value]);
+            }
         }
         changed.extend(self.search());
         // Lints see tracked types, and what is denied is denied of the program as it is.

@@ -62,6 +62,10 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
         text.contains("test bank/src/lib.rs - (line 3) ... ok"),
         "{text}"
     );
+    assert!(
+        text.contains("test tests::an_atomic_of_core_counts ... ok"),
+        "{text}"
+    );
     assert!(text.contains("aerodrome: 3 processes, 2 tests, "), "{text}");
     assert!(text.contains(" 0 transactions, 0 violations"), "{text}");
     assert!(text.contains("test pointers_are_null ... ok"), "{text}");
