@@ -73,7 +73,7 @@ impl Collector {
 }
 
 /// A few records can wait, and to wake up for them takes a processor from the program.
-const MANY: u32 = 256;
+const MANY: u32 = 1024;
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
 
