@@ -73,7 +73,7 @@ impl Collector {
 }
 
 /// A few records can wait, and to wake up for them takes a processor from the program.
-const MANY: u32 = 1024;
+const MANY: u32 = 256;
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
 
@@ -198,7 +198,8 @@ fn poll() {
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
         let records = with(Collector::poll);
-        pause = if records >= Some(MANY) {
+        // As many, and one a microsecond: otherwise a long pause finds many of any program.
+        pause = if records >= Some(MANY.max(pause.as_micros() as u32)) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
