@@ -202,7 +202,8 @@ fn poll() {
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
         let records = with(Collector::poll);
-        pause = if records >= Some(MANY) {
+        // As many, and one a microsecond: otherwise a long pause finds many of any program.
+        pause = if records >= Some(MANY.max(pause.as_micros() as u32)) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
