@@ -415,3 +415,45 @@ fn prediction_sees_guests() {
         ended.expect_code(101);
     }
 }
+
+/// A thread looks into the middle of a block and does nothing any more. What it saw counts as soon
+/// as a verdict is asked for.
+#[test]
+fn a_thread_that_idles_after_a_look_holds_no_verdict_up() {
+    use aerodrome::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::sync::{Arc, Barrier};
+    use std::time::{Duration, Instant};
+
+    for is_guest in [false, true] {
+        let start = Instant::now();
+        let outcome = aerodrome::check(|| {
+            let level = Arc::new(AtomicUsize::new(0));
+            let (first, second) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+            let idle = {
+                let (level, first, second) = (level.clone(), first.clone(), second.clone());
+                move || {
+                    first.wait();
+                    assert_eq!(level.load(SeqCst), 1);
+                    second.wait();
+                    loop {
+                        std::thread::park();
+                    }
+                }
+            };
+            if is_guest {
+                std::thread::spawn(idle);
+            } else {
+                aerodrome::thread::spawn(idle);
+            }
+            aerodrome::atomic_block!(name = "fill", {
+                level.store(1, SeqCst);
+                first.wait();
+                second.wait();
+                level.store(2, SeqCst);
+            });
+        });
+        assert_eq!(outcome.violations.len(), 1, "{:#?}", outcome.violations);
+        assert_eq!(outcome.incomplete, None);
+        assert!(start.elapsed() < Duration::from_secs(4));
+    }
+}

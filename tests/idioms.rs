@@ -40,6 +40,7 @@ impl Steps {
     }
 
     /// What the other strand does when it is let in.
+    #[cfg(feature = "crossbeam-channel")]
     fn when_let_in(&self, other: impl FnOnce()) {
         self.wait(1);
         other();
@@ -367,6 +368,59 @@ fn spinning_on_a_lock_of_the_programs_own_is_waiting() {
 }
 
 #[test]
+fn a_lock_word_that_is_lost_after_a_look_is_looked_at_again() {
+    let (word, steps) = (AtomicBool::new(false), Steps::default());
+    silent(|| {
+        both(
+            || {
+                let mut step = 1;
+                atomic_block!(name = "lock", {
+                    loop {
+                        assert!(!word.load(SeqCst));
+                        steps.reach(step);
+                        steps.wait(step + 1);
+                        if !word.swap(true, SeqCst) {
+                            break;
+                        }
+                        step = 3;
+                        steps.reach(3);
+                        steps.wait(4);
+                    }
+                });
+            },
+            || {
+                steps.wait(1);
+                word.swap(true, SeqCst);
+                steps.reach(2);
+                steps.wait(3);
+                word.store(false, SeqCst);
+                steps.reach(4);
+            },
+        );
+    });
+}
+
+#[test]
+fn a_mark_that_is_set_after_a_look_is_reported() {
+    // It is not tried again: the block goes on though another was faster.
+    let (mark, done) = (AtomicBool::new(false), AtomicU64::new(0));
+    reported_between(
+        "once",
+        |pause| {
+            atomic_block!(name = "once", {
+                assert!(!mark.load(SeqCst));
+                pause();
+                mark.swap(true, SeqCst);
+                done.fetch_add(1, SeqCst);
+            });
+        },
+        || {
+            mark.swap(true, SeqCst);
+        },
+    );
+}
+
+#[test]
 fn trying_in_vain_and_again_is_waiting() {
     let (mutex, sum) = (Mutex::new(0), AtomicU64::new(0));
     let steps = Steps::default();
@@ -496,7 +550,101 @@ fn a_condition_is_looked_at_until_it_holds() {
     });
 }
 
+// Outside of blocks.
+
+/// The same as [`contended`], where the other strand is not marked.
+fn contended_outside(lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
+    let (word, data) = (AtomicBool::new(false), AtomicU64::new(0));
+    let steps = Steps::default();
+    let add = |held: &dyn Fn(), tried: &dyn Fn()| {
+        lock(&word, tried);
+        let now = data.load(SeqCst);
+        held();
+        data.store(now + 1, SeqCst);
+        word.store(false, SeqCst);
+    };
+    silent(|| {
+        both(
+            || atomic_block!(name = "add", { add(&|| steps.let_in(), &|| ()) }),
+            || {
+                steps.wait(1);
+                add(&|| (), &|| steps.reach(2));
+            },
+        );
+    });
+    assert_eq!(data.into_inner(), 2);
+}
+
+#[test]
+fn a_try_in_vain_of_an_unmarked_strand_is_nothing() {
+    contended_outside(|word, tried| {
+        while word.swap(true, SeqCst) {
+            tried();
+        }
+    });
+    contended_outside(|word, tried| {
+        while word.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+            tried();
+            spin_loop();
+        }
+    });
+}
+
+#[test]
+fn what_an_unmarked_strand_sees_in_the_middle_of_a_block_is_reported() {
+    let level = AtomicU64::new(0);
+    let twice = |pause: &dyn Fn()| {
+        atomic_block!(name = "fill", {
+            level.store(1, SeqCst);
+            pause();
+            level.store(2, SeqCst);
+        });
+    };
+    // However often it looks.
+    reported_between("fill", twice, || {
+        for _ in 0..3 {
+            assert_eq!(level.load(SeqCst), 1);
+            thread::yield_now();
+        }
+    });
+    // Also before it tries to take it.
+    let other = AtomicU64::new(0);
+    reported_between("fill", twice, || {
+        let now = level.load(SeqCst);
+        other.store(now, SeqCst);
+        let _ = level.compare_exchange(7, 8, SeqCst, SeqCst);
+    });
+}
+
 // Initialisation.
+
+#[test]
+fn what_a_block_has_found_initialised_it_finds_again() {
+    let (a, b) = (OnceLock::new(), OnceLock::new());
+    let both = |first: &OnceLock<u64>, second: &OnceLock<u64>, pause: &dyn Fn()| {
+        atomic_block!(name = "both", {
+            first.get_or_init(|| 1);
+            pause();
+            second.get_or_init(|| 1);
+            assert_eq!((a.get(), b.get()), (Some(&1), Some(&1)));
+        });
+    };
+    silent_between(|pause| both(&a, &b, pause), || both(&b, &a, &|| ()));
+    // Without initialising, the looks say who came first.
+    let (a, b) = (OnceLock::new(), OnceLock::new());
+    let one = |own: &OnceLock<u64>, other: &OnceLock<u64>, pause: &dyn Fn()| {
+        atomic_block!(name = "one", {
+            own.get_or_init(|| 1);
+            pause();
+            other.get().copied()
+        })
+    };
+    reported_between(
+        "one",
+        |pause| assert!(one(&a, &b, pause).is_some()),
+        || assert!(one(&b, &a, &|| ()).is_some()),
+    );
+}
 
 #[test]
 fn initialising_commutes_with_initialising() {

@@ -58,15 +58,18 @@ fn events(text: &str) -> Vec<Event> {
                 "cas" => Op::CompareExchange,
                 "add" => Op::Update(Update::Add),
                 "or" => Op::Update(Update::Or),
+                "max" => Op::Update(Update::Max),
+                "vmax" => Op::Vain(Update::Max),
                 "acq" => Op::Acquire,
                 "rel" => Op::Release,
                 "fork" => Op::Fork,
+                "exit" => Op::Exit,
                 other => panic!("unknown operation {other}"),
             };
             let mut site = 1000 + events.len() as u32 + 1;
             let target = match op {
                 Op::Begin | Op::End => 1,
-                Op::Notify => 0,
+                Op::Notify | Op::Exit => 0,
                 Op::Fork => words.next().expect("a strand").parse().expect("a number"),
                 _ => {
                     let object = words.next().expect("an object");
@@ -141,7 +144,72 @@ fn a_hint_says_which_event_would_see_something_else() {
 fn what_the_last_access_of_a_strand_sees_is_free() {
     // A reader of two variables, between their updates.
     predicted("0: begin add s add n end; 1: begin r s r n end");
+    predicted("0: begin w s w s end; 1: begin r s end");
+    // A lock that is given back does not go on from it.
+    predicted("0: begin w s w s end; 1: begin acq L r s rel L end");
+    // Outside of blocks.
+    predicted("0: begin w s w s end; 1: r s w z");
+}
+
+#[test]
+fn a_last_read_that_decides_is_not_free() {
+    // The block goes on from it: with another value it may wait.
+    silent("0: begin cas s w d w s end; 1: begin r s r d end");
+    // It looks again, after it has looked at something else: with another value it may try again.
+    silent("0: begin r f r d r f end; 1: w f");
+    silent("0: begin r f w d r f end; 1: w f");
     predicted("0: begin r f r f end; 1: w f");
+    // A reader that looks at a version before and after, and the writer of both.
+    let write = "begin add v@1 w a@2 w b@3 add v@4 end";
+    let read = "begin r v@5 r a@6 r b@7 r v@8 end";
+    silent(&format!("0: {write}; 1: {read}"));
+    silent(&format!("1: {read}; 0: {write}"));
+    predicted("0: begin w a@2 w b@3 end; 1: begin r a@6 r b@7 end");
+    // An unmarked strand looks at a lock word before it takes it.
+    silent("0: begin rw l@1 w l@9 end; 1: r l@5 rw l@1 w l@9");
+    predicted("0: begin rw l@1 w l@9 end; 1: r l@5");
+}
+
+#[test]
+fn a_result_that_decides_binds() {
+    // Whoever is the last to let go writes what others have read.
+    let (read, write) = ("begin r x@1 r y@2 end", "w x@6 w y@7");
+    silent(&format!(
+        "0: {read} add n@5 exit; 1: {read} add n@5 begin {write} end exit"
+    ));
+    silent(&format!(
+        "0: {read} begin add n@5 end exit; 1: {read} begin add n@5 {write} end exit"
+    ));
+    // Nobody asks whether it is the last.
+    predicted(&format!(
+        "0: {read} add n@5 exit; 1: add n@8 begin {write} end exit"
+    ));
+}
+
+#[test]
+fn a_ticket_is_compared_with_what_is_read_later() {
+    let turn = "r s@2 begin r x@3 w x@4 end add s@5";
+    silent(&in_turn(2, &format!("add t@1 {turn}")));
+    silent(&in_turn(3, &format!("add t@1 {turn}")));
+    silent(&in_turn(3, "begin add t@1 r s@2 r x@3 w x@4 add s@5 end"));
+    // Nobody looks whose turn it is.
+    predicted(&in_turn(3, "add t@1 begin r x@3 w x@4 end add s@5"));
+}
+
+#[test]
+fn what_an_exchange_answers_for_binds() {
+    // Nodes that are written before they are in the list.
+    let push = "begin r h@1 w n@2 w n@2 cas h@3 end";
+    silent(&format!("1: {push}; 0: begin r h@5 r n@6 cas h@7 end"));
+    // Outside of blocks.
+    silent(&format!("1: {push}; 0: r h@5 r n@6 cas h@7"));
+    predicted(&format!("1: {push}; 0: begin r n@6 end"));
+}
+
+#[test]
+fn a_vain_update_commutes_with_its_own_kind() {
+    silent("0: begin max a@1 vmax b@2 end; 1: begin vmax a@1 max b@2 end");
+    predicted("0: begin max a@1 r b@2 end; 1: begin r a@1 max b@2 end");
 }
 
 #[test]
@@ -163,6 +231,7 @@ fn a_compare_exchange_that_succeeded_would_not_with_another_value() {
     silent(&in_turn(3, "begin r n@1 rw n@2 end"));
     // It sees what it saw.
     predicted("0: begin r x r x end; 1: cas x");
+    predicted("0: begin r x r y end; 1: begin cas x w y end");
 }
 
 #[test]

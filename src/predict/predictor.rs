@@ -116,7 +116,9 @@ impl Predictor {
             return;
         };
         if let Op::CompareExchangeFailed | Op::Vain(_) = event.op {
-            event.op = Op::Read;
+            if !self.context.reads.is_on() {
+                event.op = Op::Read;
+            }
         }
         let kind = || names.kind(recorded.object());
         self.context.reads.classify(event, kind);
@@ -142,6 +144,9 @@ impl Predictor {
         }
         match event.op {
             Op::CompareExchange => event.op = Op::ReadWrite,
+            Op::Vain(_) => event.op = Op::Read,
+            // What an exchange answers for: no access.
+            Op::CompareExchangeFailed => return,
             Op::Notify => return self.context.notify(event.strand),
             _ => {}
         }

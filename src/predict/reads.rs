@@ -7,15 +7,21 @@
 //! # Which reads bind
 //!
 //! 1. *Atomics* (and other variables, and a channel's state): every read that its strand goes on
-//!    from. A branch may depend on it. The last access of a strand in the schedule is free: nothing
-//!    follows from it.
+//!    from. A branch may depend on it. The last access of a strand in the schedule is free, because
+//!    nothing follows from it, unless it *decides*. A read in a block does so where the block goes
+//!    on after it, and where it looks again at what the block had looked at before it did something
+//!    else: what was not as expected may be tried again, and such looks are part of no violation. A
+//!    read outside of blocks does so where the strand goes on to use the same atomic.
 //! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would
-//!    have failed, and written nothing.
+//!    have failed, and written nothing. The look that it has the expected value from is no access,
+//!    and binds as a read.
 //! 3. *A `swap`, `fetch_or`, `fetch_and`, `fetch_xor`* as a read does. As the last access it is
 //!    free, unless it would follow one of its own place in the source: a lock word that is set
 //!    already is not set again.
 //! 4. *`fetch_add` and other counters* see through their own kind: one more or less by others
-//!    changes nothing (results of `fetch_add` are not tracked).
+//!    changes nothing, unless their result *decides*: on this run strands went on differently after
+//!    this update, in the same block. Where the result is another one, what is read after it until
+//!    the block ends has to be shown, as below: it may be compared with the result, as a ticket is.
 //! 5. *The content of a lock that a `Condvar` belongs to*: every read, the last access included,
 //!    because with another value the strand may wait. Whoever notifies says which lock it is: one
 //!    that it holds, or the one that it released last.
@@ -24,17 +30,18 @@
 //!    schedule.
 //!
 //! A read may see another value than on this run if on this run an access of the same place in the
-//! source saw that very value, after its block had seen the same until then, and went on in the
-//! same way: two strands that run the same code have shown it for each other. The strand has
-//! *strayed* then: all that it sees from there on has to be shown, and what it writes nobody has
-//! seen.
+//! source saw that very value, after its block had seen the same until then (results of counters
+//! included: a ticket), and went on in the same way: two strands that run the same code have shown
+//! it for each other. The strand has *strayed* then: all that it sees from there on has to be
+//! shown, and what it writes nobody has seen.
 //!
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
 use super::{Prediction, Run, is_access};
+use crate::check::Access;
 use crate::dense::Dense;
-use crate::trace::{Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
+use crate::trace::{BlockId, Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The content of an object at some point of a schedule.
@@ -101,7 +108,14 @@ impl Current {
 /// Sees or changes an object's content.
 #[inline]
 pub(super) fn accesses(op: Op) -> bool {
-    op == Op::CompareExchange || is_access(op)
+    is_access(op) || op == Op::CompareExchange || is_read(op)
+}
+
+/// Sees an object's content and leaves it as it is. A failed exchange stands for the look that one
+/// which succeeded answers for.
+#[inline]
+fn is_read(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Vain(_) | Op::CompareExchangeFailed)
 }
 
 /// Whether an update's own result is not tracked.
@@ -116,13 +130,22 @@ struct Look {
     event: Event,
     position: u64,
     seen: u64,
+    /// The same, its own kind included.
+    value: u64,
     /// Who wrote that; position 0 is nobody.
     writer: (StrandId, u64),
     /// What the strand did next.
     next: (Op, SiteId),
     /// It is the first since a block began or ended.
     is_first: bool,
+    /// It is a read that decides.
+    decides: bool,
+    is_inside: bool,
+    /// The block that it is inside of.
+    block: BlockId,
 }
+
+const _: () = assert!(size_of::<Look>() <= 72);
 
 /// What a strand has seen since a block began or ended, in one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -147,15 +170,24 @@ struct Shown {
     path: Path,
 }
 
+/// A block, and a place in the source.
+type Place = (Option<BlockId>, SiteId);
+
 #[derive(Clone, Debug, Default)]
 struct Strand {
     looks: Vec<Look>,
     /// The last look waits for what comes next, after this path.
     pending: Option<Path>,
+    /// It is not known yet whether the last look decides.
+    is_open_end: bool,
     /// What the block has seen.
     path: Path,
     /// Nothing was looked at since a block began or ended.
     is_at_boundary: bool,
+    /// The open block.
+    block: Option<BlockId>,
+    /// What the open block has looked at before its last access.
+    looked_at: FxHashSet<ObjectId>,
     /// The lock that was released last.
     released: Option<ObjectId>,
 }
@@ -187,6 +219,8 @@ pub struct Reads {
     strands: Dense<StrandId, Strand>,
     objects: Dense<ObjectId, Object>,
     shown: FxHashSet<Shown>,
+    /// By the place of a counter's update: what came next, or nothing where that differed.
+    results: FxHashMap<Place, Option<(Op, SiteId)>>,
     room: usize,
     is_overflown: bool,
     /// So many accesses may yet be looked at by [`judge`](Self::judge).
@@ -200,6 +234,7 @@ impl Default for Reads {
             strands: Dense::new(),
             objects: Dense::new(),
             shown: FxHashSet::default(),
+            results: FxHashMap::default(),
             room: Reads::ROOM,
             is_overflown: false,
             budget: std::cell::Cell::new(Reads::BUDGET),
@@ -208,7 +243,7 @@ impl Default for Reads {
 }
 
 impl Reads {
-    /// How many accesses are kept: 112 MiB.
+    /// How many accesses are kept: 144 MiB.
     pub const ROOM: usize = 2 << 20;
     /// How many accesses are looked at, for all schedules together, and [`SHARE`](Self::SHARE) more
     /// for each that is kept.
@@ -278,19 +313,34 @@ impl Reads {
             look.next = (event.op, event.site);
             if look.event.op != Op::Write && look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
+                if look.is_counter() {
+                    let next = self.results.entry(look.place()).or_insert(Some(look.next));
+                    *next = next.filter(|&next| next == look.next);
+                }
+            }
+        }
+        // What comes before a lock is given back may well be the last that the block does.
+        if strand.is_open_end && !matches!(event.op, Op::Release | Op::ReleaseShared) {
+            strand.is_open_end = false;
+            if let Some(look) = strand.looks.last_mut() {
+                let is_same = accesses(event.op) && event.object() == look.event.object();
+                let goes_on = event.op != Op::End;
+                look.decides |= if look.is_inside { goes_on } else { is_same };
             }
         }
         if let Op::Begin | Op::End = event.op {
             (strand.path, strand.is_at_boundary) = (Path::default(), true);
+            strand.block = (event.op == Op::Begin).then(|| event.block());
+            strand.looked_at.clear();
         }
     }
 
     fn access(&mut self, event: Event, position: u64) {
         let object = self.objects.entry(event.object());
         let is_variable = object.is_variable != Some(false);
-        let seen = object.current.seen_by(event.op);
+        let (seen, value) = (object.current.seen_by(event.op), object.current.value());
         let writer = object.current.writer;
-        if event.op != Op::Read {
+        if !is_read(event.op) {
             object.current.write(Writer { event, position }, false);
         }
         if self.room == 0 {
@@ -300,18 +350,30 @@ impl Reads {
         self.room -= 1;
         *self.budget.get_mut() += Reads::SHARE;
         let strand = self.strands.entry(event.strand);
+        let last = strand.looks.last().filter(|last| {
+            strand.block.is_some() && is_read(last.event.op) && !strand.is_at_boundary
+        });
+        let last = last.map(|last| last.event.object());
+        strand
+            .looked_at
+            .extend(last.filter(|&last| last != event.object()));
         let look = Look {
             event,
             position,
             seen,
+            value,
             writer: writer.map_or((event.strand, 0), |it| (it.event.strand, it.position)),
             next: (Op::Exit, SiteId::NONE),
             is_first: std::mem::take(&mut strand.is_at_boundary),
+            decides: is_variable && is_read(event.op) && strand.looked_at.contains(&event.object()),
+            is_inside: strand.block.is_some(),
+            block: strand.block.unwrap_or(BlockId(0)),
         };
+        strand.is_open_end = true;
         let path = is_variable.then_some(strand.path);
         strand.pending = Some(path.unwrap_or_default());
         if is_variable && event.op != Op::Write {
-            strand.path = strand.path.then(&look, seen);
+            strand.path = strand.path.then(&look, value);
         }
         strand.looks.push(look);
     }
@@ -332,8 +394,21 @@ impl Reads {
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
         let object = look.event.object();
         let (op, is_variable) = (look.event.op, self.is_variable(object));
-        let is_last_too = !is_variable || op == Op::CompareExchange;
+        let is_last_too = !is_variable || op == Op::CompareExchange || is_read(op) && look.decides;
         self.counts(object) && op != Op::Write && (goes_on || is_last_too)
+    }
+
+    /// Whether what a strand does depends on the result of a counter's update.
+    fn is_result(&self, look: &Look) -> bool {
+        look.is_counter() && self.results.get(&look.place()) == Some(&None)
+    }
+
+    /// The vain update that an analysis takes for this read.
+    pub(super) fn vain(&self, access: &Access) -> Option<Op> {
+        let at = access.position;
+        let looks = self.looks(access.strand, at.saturating_sub(1), at);
+        let op = looks.first().map(|look| look.event.op);
+        op.filter(|op| matches!(op, Op::Vain(_)))
     }
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
@@ -390,6 +465,14 @@ impl Look {
         }
     }
 
+    fn place(&self) -> Place {
+        (self.is_inside.then_some(self.block), self.event.site)
+    }
+
+    fn is_counter(&self) -> bool {
+        matches!(self.event.op, Op::Update(kind) if is_counter(kind))
+    }
+
     /// Whether it most likely changes nothing where another strand has done the same at the same
     /// place: it sets what is set already.
     fn is_setter(&self) -> bool {
@@ -407,6 +490,8 @@ struct Progress {
     to: u64,
     path: Path,
     has_strayed: bool,
+    /// A counter's result was another one, since a block began or ended.
+    has_other_result: bool,
 }
 
 /// A schedule in the making, as far as values count.
@@ -453,14 +538,21 @@ impl<'a> Replay<'a> {
         let strand = &mut self.strands[id];
         let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
-            strand.path = Path::default();
+            (strand.path, strand.has_other_result) = (Path::default(), false);
         }
-        let seen = current.seen_by(event.op);
+        let (seen, value) = (current.seen_by(event.op), current.value());
         let is_own = current
             .writer
             .is_some_and(|writer| writer.event.strand == id);
-        let is_known = !strand.has_strayed && current.unseen.is_none();
-        let is_same = seen == look.seen && (is_own || is_known);
+        let is_as_recorded = !strand.has_strayed && (!strand.has_other_result || look.is_counter());
+        let is_known = is_as_recorded && current.unseen.is_none();
+        let is_result = self.reads.is_result(look);
+        let is_seen = if is_result {
+            value == look.value
+        } else {
+            seen == look.seen
+        };
+        let is_same = is_seen && (is_own || is_known);
         // A setter that would follow its like, or of which nobody has shown that it would still
         // set.
         let is_repeated = is_variable && look.is_setter() && {
@@ -477,15 +569,16 @@ impl<'a> Replay<'a> {
             let is_shown = self.reads.shown.contains(&look.shown(seen, path));
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
-            if current.unseen.is_some() || !is_shown || is_exchange {
+            if current.unseen.is_some() || !is_shown || is_exchange || is_result {
                 return false;
             }
             strand.has_strayed = true;
         }
+        strand.has_other_result |= look.is_counter() && value != look.value;
         if is_variable && event.op != Op::Write {
-            strand.path = strand.path.then(look, seen);
+            strand.path = strand.path.then(look, value);
         }
-        if event.op != Op::Read {
+        if !is_read(event.op) {
             current.write(Writer { event, position }, strand.has_strayed);
         }
         true

@@ -1,7 +1,7 @@
 //! Replaying a predicted schedule, to see that it violates.
 
 use super::skeleton::{Skeleton, orders};
-use super::{Prediction, event};
+use super::{Prediction, Reads, event};
 use crate::check::{Engine, Exact};
 use crate::trace::{Event, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,14 +11,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The engine is shown, in the schedule's order, the accesses of the prediction, the begins and
 /// ends of their transactions, and everything that orders. What it is not shown can only add edges
 /// between transactions: a cycle that it sees is one of the whole schedule.
-pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton) -> bool {
+pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> bool {
     let mut engine = Exact::new();
-    let mut events = events(prediction, skeleton).into_iter().zip(1..);
+    let mut events = events(prediction, skeleton, reads).into_iter().zip(1..);
     events.any(|(event, position)| engine.step(event, position).is_some())
 }
 
 /// What the engine is shown of the schedule.
-fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
+fn events(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> Vec<Event> {
     let accesses = prediction.accesses.iter();
     let begins = accesses.clone().filter_map(|step| {
         let begin = step.transaction.as_ref()?.begin?;
@@ -39,7 +39,16 @@ fn events(prediction: &Prediction, skeleton: &Skeleton) -> Vec<Event> {
         let own = accesses.clone().map(|step| &step.access).filter(|access| {
             access.strand == run.strand && (from + 1..=run.to).contains(&access.position)
         });
-        let own = own.map(|access| (event(access), access.position));
+        let own = own.map(|access| {
+            let op = reads.vain(access).unwrap_or(access.op);
+            (
+                Event {
+                    op,
+                    ..event(access)
+                },
+                access.position,
+            )
+        });
         let mut piece: Vec<(Event, u64)> = steps.chain(own).collect();
         piece.sort_by_key(|&(event, at)| (at, event.op == Op::Begin, skeleton.rank(event)));
         events.extend(piece.into_iter().map(|(event, _)| event));

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use aerodrome::trace::{Event, Op, Semantics, SiteId};
+use aerodrome::trace::{Event, Op, Semantics, SiteId, Update};
 
 use super::is_for_engine;
 
@@ -277,6 +277,8 @@ struct Step {
     /// A failed exchange: the step that it answers for, and whether it was retried.
     since: usize,
     retried: bool,
+    /// A read of what was found initialised.
+    finds: bool,
 }
 
 /// An object's content, or the object as a lock.
@@ -375,15 +377,17 @@ impl Run {
                 .collect::<Vec<_>>()
             {
                 let is_retried = (i + 1..k).any(|f| self.0[f].retried && i < self.0[f].since);
-                let is_vain = matches!(self.op(i), Op::Vain(_))
-                    && matches!(op, Op::Vain(_) | Op::Update(_) | Op::ReadWrite)
-                    && self.same_site(i, k);
+                let is_update = matches!(op, Op::Vain(_) | Op::Update(_) | Op::ReadWrite);
+                let is_vain =
+                    is_update && matches!(self.op(i), Op::Vain(_)) && self.same_site(i, k);
+                let is_tried = is_update && (i + 1..k).any(|t| self.is_try(t, k, seen));
                 let is_divided = self.is_divided(i, k);
-                if is_divided || is_retried || is_vain || is_exchange {
+                if is_divided || is_retried || is_vain || is_tried || is_exchange {
                     self.drop_look(i, k);
                 }
             }
         }
+        self.0[k].finds = self.finds(k);
         if op == Op::CompareExchangeFailed {
             let answers_for = (0..k).rev().find(|&i| self.look(i) == self.look(k));
             let since =
@@ -397,6 +401,23 @@ impl Run {
                 self.0[k].splits = self.0[k].is_alone;
             }
         }
+    }
+
+    /// Is step `t` a try in vain to set what step `k`, at the same site, tries to set again?
+    fn is_try(&self, t: usize, k: usize, seen: Seen) -> bool {
+        let is_setter = matches!(
+            self.op(t),
+            Op::Vain(Update::Swap | Update::Or | Update::And)
+        );
+        let is_same = self.look(t) == Some(seen) && self.same_site(t, k);
+        is_setter && is_same && !self.is_divided(t, k)
+    }
+
+    /// Does step `k` read what the block has found initialised, where it would have done it?
+    fn finds(&self, k: usize) -> bool {
+        let found = (Op::Vain(Update::Init), self.0[k].event.target);
+        let is_found = |i: usize| (self.op(i), self.0[i].event.target) == found;
+        self.op(k) == Op::Read && (0..k).any(|i| is_found(i) && !self.is_divided(i, k))
     }
 
     /// Where the present segment began: an index into the trace.
@@ -477,6 +498,8 @@ struct Runs {
     runs: Vec<Run>,
     /// All events, each with the run of the block that it belongs to.
     trace: Vec<(Event, Option<usize>)>,
+    /// Tries in vain outside of blocks, which do not count: where they are in the trace.
+    in_vain: Vec<usize>,
 }
 
 impl Runs {
@@ -560,10 +583,18 @@ impl Runs {
                 splits: is_answer,
                 since: usize::MAX,
                 retried: false,
+                finds: false,
             });
         }
         self.trace.push((*event, block));
         let is_inside = me.run.is_some();
+        let is_try = matches!(
+            event.op,
+            Op::CompareExchangeFailed | Op::Vain(Update::Swap | Update::Or | Update::And)
+        );
+        if is_try && !is_inside {
+            self.in_vain.push(at);
+        }
         match event.op {
             Op::Begin => {
                 self.strands.entry(strand).or_default().in_block = true;
@@ -609,11 +640,12 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
     for (at, event) in events.iter().enumerate() {
         runs.take(at, event);
     }
+    let in_vain = runs.in_vain;
     let steps: Vec<Step> = runs.runs.into_iter().flat_map(|run| run.0).collect();
     let find = |at| steps.iter().find(|step| step.at == at);
     let mut result = Counting::default();
     for (at, &event) in events.iter().enumerate() {
-        if find(at).is_some_and(|step| step.dropped) {
+        if find(at).is_some_and(|step| step.dropped) || in_vain.contains(&at) {
             result.dropped += 1;
             continue;
         }
@@ -626,6 +658,7 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
             Op::Pause | Op::Restart | Op::Busy => continue,
             Op::CompareExchange => Op::ReadWrite,
             Op::CompareExchangeFailed => Op::Read,
+            Op::Read if find(at).is_some_and(|step| step.finds) => Op::Vain(Update::Init),
             op => op,
         };
         let position = at as u64 + 1;

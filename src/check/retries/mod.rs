@@ -7,7 +7,7 @@
 //!
 //! # The rules
 //!
-//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock` inside a block. A
+//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock`, here inside a block. A
 //! *run* is what a strand does inside a block, from its begin to its end; a strand that was forked
 //! inside a block is inside it until the block ends. A run has *segments*, divided by its waits. To
 //! *write* is to do what others can see: a write, an effective update or exchange, a send, a
@@ -31,12 +31,18 @@
 //! 4. *After a split*, a look before it is dropped when its object is looked at again. So is an
 //!    exchange that nothing but others of its object followed before the wait, where a look came
 //!    before it at the site of the present one: a lock word's parked bit.
-//! 5. *A vain update made again* at its site drops the earlier one.
-//! 6. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
+//! 5. *A vain update made again* at its site drops the earlier one; if that is a `swap`, `fetch_or`
+//!    or `fetch_and`, the segment's looks at the object before it as well.
+//! 6. *What was found initialised*, by a vain initialisation in the segment, is found again by a read
+//!    of it.
+//! 7. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
 //!    other strands work for the block.
-//! 7. *An answer is a wait*: a split comes before the receive of a message that was sent because
+//! 8. *An answer is a wait*: a split comes before the receive of a message that was sent because
 //!    the segment had sent one, over any number of strands. No schedule has the one without the
 //!    other in between, whether or not the block had to wait for it this time.
+//!
+//! Outside of blocks a failed exchange and a vain `swap`, `fetch_or` or `fetch_and` are nothing, as a
+//! vain `try_lock` is: whoever tries to take what a block holds does so in its middle.
 //!
 //! # The queue
 //!
@@ -56,7 +62,7 @@ use self::messages::{Causes, Message};
 use self::queue::{Forced, Queue, State};
 use self::run::{By, Exchange, Failure, Key, Run};
 use crate::dense::Dense;
-use crate::trace::{Event, ObjectId, Op, StrandId};
+use crate::trace::{Event, ObjectId, Op, StrandId, Update};
 
 /// Takes recorded, well-formed events and gives out those that count, in the same order: by the
 /// [rules](crate#what-counts-as-what) of waiting and retrying.
@@ -97,6 +103,8 @@ pub struct Retries<T> {
     /// What an exchange comes out as.
     exchange: Op,
     queue_ids: u32,
+    /// Those that have worked for the block that has just ended: what they do next comes after it.
+    released: Vec<StrandId>,
     /// The number of the last event.
     now: u64,
     held: usize,
@@ -147,12 +155,15 @@ impl<T: Copy> Retries<T> {
             messages: FxHashMap::default(),
             exchange: Op::ReadWrite,
             queue_ids: 0,
+            released: Vec::new(),
             now: 0,
             held: 0,
         }
     }
 
-    /// Exchanges come out as such: predictors have to know that they succeeded.
+    /// Exchanges come out as such: predictors have to know that they succeeded. And the look that
+    /// one answers for, where its strand got the expected value, comes out as a failed exchange: it
+    /// is no access, but what the strand does next depends on it.
     #[must_use]
     pub fn with_exchanges(self) -> Self {
         Self {
@@ -249,6 +260,8 @@ impl<T: Copy> Retries<T> {
             Op::Recv => {
                 self.receive(event);
             }
+            // A try in vain, as that of a lock that another has.
+            Op::CompareExchangeFailed | Op::Vain(Update::Swap | Update::Or | Update::And) => return,
             Op::Pause | Op::Busy | Op::Restart => return,
             _ => {}
         }
@@ -291,11 +304,15 @@ impl<T: Copy> Retries<T> {
         let key = Key::content(event.target);
         let mut state = State::Counts;
         let mut split = None;
+        let mut answered = None;
         let mut op = event.op;
         match event.op {
             Op::Read => {
                 split = run.look_again(key, event.site, By::Other, &mut dropped);
-                run.look(number, key, event.site, false);
+                if run.has_found(key) {
+                    op = Op::Vain(Update::Init);
+                }
+                run.look(number, key, event.site, None);
                 state = undecided;
             }
             Op::CompareExchangeFailed => {
@@ -311,10 +328,11 @@ impl<T: Copy> Retries<T> {
                     site: event.site,
                     since,
                 });
-                run.look(number, key, event.site, false);
+                run.look(number, key, event.site, None);
                 state = undecided;
             }
             Op::CompareExchange => {
+                answered = run.expects(key);
                 split = run.look_again(key, event.site, By::Exchange, &mut dropped);
                 run.answer(key, &mut dropped);
                 run.exchanges.retain(|it| it.object == event.target);
@@ -326,10 +344,10 @@ impl<T: Copy> Retries<T> {
                 run.write(Some(event.target));
                 state = undecided;
             }
-            Op::Vain(_) => {
+            Op::Vain(kind) => {
                 split = run.look_again(key, event.site, By::Other, &mut dropped);
                 run.drop_vain(key, event.site, &mut dropped);
-                run.look(number, key, event.site, true);
+                run.look(number, key, event.site, Some(kind));
                 state = undecided;
             }
             Op::ReadWrite | Op::Update(_) => {
@@ -362,7 +380,7 @@ impl<T: Copy> Retries<T> {
             Op::Busy => {
                 let lock = Key::lock(event.target);
                 split = run.look_again(lock, event.site, By::Other, &mut dropped);
-                run.look(number, lock, event.site, false);
+                run.look(number, lock, event.site, None);
             }
             Op::Acquire | Op::AcquireShared | Op::Upgrade => {
                 self.acquire(event);
@@ -412,6 +430,7 @@ impl<T: Copy> Retries<T> {
             _ => {}
         }
         self.decide(event.strand, split, &dropped);
+        self.keep_answered(event.strand, answered);
         if matches!(op, Op::Busy | Op::Restart) || op == Op::Pause && state == State::Counts {
             return self.release(event.strand, emit);
         }
@@ -454,6 +473,20 @@ impl<T: Copy> Retries<T> {
         self.held -= queue.tidy_up();
     }
 
+    /// The look that an exchange answers for, which was dropped, is what predictors have to know.
+    fn keep_answered(&mut self, strand: StrandId, answered: Option<u64>) {
+        let (Op::CompareExchange, Some(number)) = (self.exchange, answered) else {
+            return;
+        };
+        let touched = self.strands[strand].touched;
+        let mut queues = self.queues.iter_mut();
+        let queue = queues.find(|queue| queue.id == touched);
+        let item = queue.and_then(|queue| queue.find(number));
+        if let Some(item) = item.filter(|item| item.state == State::Dropped) {
+            item.state = State::Answered;
+        }
+    }
+
     /// The strand does nothing for its block any more, and it has no block.
     fn end(&mut self, id: StrandId) {
         let strand = self.strands.entry(id);
@@ -466,13 +499,14 @@ impl<T: Copy> Retries<T> {
             let workers = &mut self.strands[root].workers;
             workers.retain(|&worker| worker != id);
         }
-        for worker in workers {
+        for &worker in &workers {
             // A block of its own goes on, and begins here.
             let worker = &mut self.strands[worker];
             worker.root = None;
             worker.runs = worker.runs.wrapping_add(1);
             worker.run.clear();
         }
+        self.released = workers;
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) enum State {
     /// While the strand's [`run`](Strand::runs) is this one.
     Undecided(u32),
     Dropped,
+    /// By an exchange: see [`with_exchanges`](super::Retries::with_exchanges).
+    Answered,
 }
 
 /// Whose looks count though they are undecided.
@@ -119,6 +121,11 @@ impl<T: Copy> Retries<T> {
         if let Op::Fork | Op::Join = event.op {
             self.strands.entry(event.other()).touched = id;
         }
+        if let Op::Fork | Op::Join | Op::End | Op::Exit = event.op {
+            for worker in self.released.drain(..) {
+                self.strands[worker].touched = id;
+            }
+        }
         if let Some(object) = event.its_object() {
             *self.touched.entry(object) = id;
         }
@@ -173,8 +180,13 @@ impl<T: Copy> Retries<T> {
                 return;
             };
             self.held -= 1;
-            if item.state != State::Dropped {
-                give(self.exchange, item.event, item.tag, emit);
+            match item.state {
+                State::Dropped => {}
+                State::Answered => {
+                    let op = Op::CompareExchangeFailed;
+                    emit(Event { op, ..item.event }, item.tag);
+                }
+                _ => give(self.exchange, item.event, item.tag, emit),
             }
         }
         let queue = self.queues.swap_remove(index);

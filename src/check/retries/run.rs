@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::SiteId;
+use crate::trace::{SiteId, Update};
 
 /// What a strand has done inside the block.
 #[derive(Debug, Default)]
@@ -92,7 +92,8 @@ pub(super) struct Look {
     pub(super) site: SiteId,
     /// The look at the same object before this: its index and one.
     pub(super) previous: u32,
-    pub(super) is_vain: bool,
+    /// It is a vain update of this kind.
+    pub(super) vain: Option<Update>,
     pub(super) is_undecided: bool,
     /// The run has written the object since.
     pub(super) is_overwritten: bool,
@@ -152,6 +153,14 @@ impl Run {
         self.looks
             .last()
             .is_some_and(|look| self.is_in_segment(look))
+    }
+
+    /// Whether the segment has found the object initialised where it would have done it.
+    pub(super) fn has_found(&self, key: Key) -> bool {
+        self.looks_at(key).any(|index| {
+            let look = &self.looks[index];
+            look.vain == Some(Update::Init) && self.is_in_segment(look)
+        })
     }
 
     /// Whether a read-modify-write at this site is a look again.
@@ -292,6 +301,13 @@ impl Run {
         self.pause = None;
     }
 
+    /// The look that an exchange which succeeds has its expected value from.
+    pub(super) fn expects(&self, key: Key) -> Option<u64> {
+        let last = self.looks_at(key).next().map(|index| &self.looks[index]);
+        let counts = |look: &&Look| self.is_in_segment(look) && !look.is_overwritten;
+        last.filter(counts).map(|look| look.number)
+    }
+
     /// An exchange answers for the segment's looks at its object.
     pub(super) fn answer(&mut self, key: Key, dropped: &mut Vec<u64>) {
         let segment = self.segment;
@@ -300,11 +316,24 @@ impl Run {
         });
     }
 
-    /// A read-modify-write at the site of vain ones before it takes their place.
+    /// A read-modify-write at the site of vain ones before it takes their place. A vain one that
+    /// would have set something has answered for the segment's looks before it, as an exchange does.
     pub(super) fn drop_vain(&mut self, key: Key, site: SiteId, dropped: &mut Vec<u64>) {
-        if site != SiteId::NONE {
-            self.drop_looks(key, dropped, |look| look.is_vain && look.site == site);
+        if site == SiteId::NONE {
+            return;
         }
+        let is_try = |look: &Look| {
+            use Update::{And, Or, Swap};
+            matches!(look.vain, Some(Swap | Or | And)) && look.site == site
+        };
+        let mut looks = self.looks_at(key).map(|index| &self.looks[index]);
+        let tried = looks.find(|look| is_try(look) && self.is_in_segment(look));
+        let tried = tried.map_or(0, |look| look.number);
+        drop(looks);
+        let answered = self.segment + 1..tried;
+        self.drop_looks(key, dropped, |look| {
+            look.vain.is_some() && look.site == site || answered.contains(&look.number)
+        });
     }
 
     pub(super) fn drop_looks(
@@ -325,13 +354,13 @@ impl Run {
     }
 
     /// Adds a look, which is undecided.
-    pub(super) fn look(&mut self, number: u64, key: Key, site: SiteId, is_vain: bool) {
+    pub(super) fn look(&mut self, number: u64, key: Key, site: SiteId, vain: Option<Update>) {
         self.looks.push(Look {
             number,
             key,
             site,
             previous: 0,
-            is_vain,
+            vain,
             is_undecided: true,
             is_overwritten: false,
         });

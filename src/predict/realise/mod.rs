@@ -153,8 +153,15 @@ impl<'a> Realiser<'a> {
         shown.schedule = schedule;
         let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
         shown.accesses.sort_by_key(place);
-        if !replay::violates(&shown, needs.skeleton) {
-            return Err(Answer::Bound);
+        if !replay::violates(&shown, needs.skeleton, &self.now.reads) {
+            // The analyses take a vain update for a read, and it commutes with more than that.
+            let mut steps = shown.accesses.iter();
+            let has_vain = steps.any(|step| self.now.reads.vain(&step.access).is_some());
+            return Err(if has_vain {
+                Answer::Impossible
+            } else {
+                Answer::Bound
+            });
         }
         let belief = self.now.reads.judge(&shown);
         Ok((shown, belief))
