@@ -19,11 +19,11 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
 
 use super::chunk::Chunk;
 use crate::record::host::give_up;
@@ -181,6 +181,8 @@ pub(crate) fn recycle_last(chunk: NonNull<Chunk>) {
 
 /// Numbers that are drawn, and come back when what they stood for is gone.
 struct Numbers {
+    /// std's lock: a tracked operation may come from inside of `parking_lot_core::park`, which has
+    /// locked a bucket of parking_lot's.
     free: Mutex<Vec<u32>>,
     next: AtomicU32,
 }
@@ -195,7 +197,7 @@ impl Numbers {
 
     fn fill(&self, numbers: &mut [u32]) {
         let mut filled = 0;
-        if let Some(mut free) = self.free.try_lock() {
+        if let Ok(mut free) = self.free.try_lock() {
             let given_back = std::iter::from_fn(|| free.pop());
             for (number, old) in numbers.iter_mut().zip(given_back) {
                 *number = old;
@@ -210,7 +212,8 @@ impl Numbers {
     }
 
     fn give_back(&self, numbers: impl IntoIterator<Item = u32>) {
-        self.free.lock().extend(numbers);
+        let free = self.free.lock();
+        free.unwrap_or_else(PoisonError::into_inner).extend(numbers);
     }
 }
 
