@@ -202,8 +202,8 @@ fn poll() {
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
         let records = with(Collector::poll);
-        // As many, and one a microsecond: otherwise a long pause finds many of any program.
-        pause = if records >= Some(MANY.max(pause.as_micros() as u32)) {
+        // As many, and four a microsecond: otherwise a long pause finds many of any program.
+        pause = if records >= Some(MANY.max(4 * pause.as_micros() as u32)) {
             Duration::from_micros(50)
         } else {
             (pause * 2).min(Duration::from_millis(2))
