@@ -1,5 +1,5 @@
-//! `cargo aerodrome init`: two entries in the manifest, a profile in the workspace's, one line in each
-//! root of the package.
+//! `cargo aerodrome init`: two entries in the manifest, a profile in the workspace's, one line in
+//! each root of the package.
 
 use std::fs;
 use std::path::{Path, PathBuf};

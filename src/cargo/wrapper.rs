@@ -11,8 +11,8 @@
 //! so, and a file beside the wrapper, by which its documentation tests know. A crate with marks is
 //! to be tracked, so its errors are errors.
 //!
-//! A crate may compile neither way: it has an `Arc<AtomicBool>` from a dependency, say, and hands it
-//! to a member that is tracked. A file says so, too, and the command runs Cargo again without
+//! A crate may compile neither way: it has an `Arc<AtomicBool>` from a dependency, say, and hands
+//! it to a member that is tracked. A file says so, too, and the command runs Cargo again without
 //! tracking either.
 
 use std::env;

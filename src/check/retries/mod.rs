@@ -7,11 +7,11 @@
 //!
 //! # The rules
 //!
-//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock`, here inside a block. A
-//! *run* is what a strand does inside a block, from its begin to its end; a strand that was forked
-//! inside a block is inside it until the block ends. A run has *segments*, divided by its waits. To
-//! *write* is to do what others can see: a write, an effective update or exchange, a send, a
-//! signal. To look *again* at an object is a read of it, an exchange of either result, a
+//! A *look* is a read, a failed exchange, a vain update or a vain `try_lock`, here inside a block.
+//! A *run* is what a strand does inside a block, from its begin to its end; a strand that was
+//! forked inside a block is inside it until the block ends. A run has *segments*, divided by its
+//! waits. To *write* is to do what others can see: a write, an effective update or exchange, a
+//! send, a signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
 //! undecided or of the present segment); at a lock, a vain try or its acquire. A receive is seen by
 //! the update of its channel that follows it.
@@ -33,16 +33,16 @@
 //!    before it at the site of the present one: a lock word's parked bit.
 //! 5. *A vain update made again* at its site drops the earlier one; if that is a `swap`, `fetch_or`
 //!    or `fetch_and`, the segment's looks at the object before it as well.
-//! 6. *What was found initialised*, by a vain initialisation in the segment, is found again by a read
-//!    of it.
+//! 6. *What was found initialised*, by a vain initialisation in the segment, is found again by a
+//!    read of it.
 //! 7. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
 //!    other strands work for the block.
 //! 8. *An answer is a wait*: a split comes before the receive of a message that was sent because
 //!    the segment had sent one, over any number of strands. No schedule has the one without the
 //!    other in between, whether or not the block had to wait for it this time.
 //!
-//! Outside of blocks a failed exchange and a vain `swap`, `fetch_or` or `fetch_and` are nothing, as a
-//! vain `try_lock` is: whoever tries to take what a block holds does so in its middle.
+//! Outside of blocks a failed exchange and a vain `swap`, `fetch_or` or `fetch_and` are nothing, as
+//! a vain `try_lock` is: whoever tries to take what a block holds does so in its middle.
 //!
 //! # The queue
 //!

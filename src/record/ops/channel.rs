@@ -3,9 +3,9 @@
 //! The message's number travels with it in an [`Envelope`]. The [`Channel`] is what a send and a
 //! receive update and a vain try of either reads. A message becomes visible while its sender has
 //! the channel's clock, or is counted as in flight; and whoever finds nothing makes sure that
-//! nothing has come or gone since it looked. Nothing that can wait is done while the clock is held: a receive may have to wait for a
-//! sender that has a place in the channel, but not yet put its message there. So a receive updates
-//! the channel right after it.
+//! nothing has come or gone since it looked. Nothing that can wait is done while the clock is held:
+//! a receive may have to wait for a sender that has a place in the channel, but not yet put its
+//! message there. So a receive updates the channel right after it.
 //!
 //! A vain try is a pause, and outside of blocks it is nothing.
 
