@@ -7,10 +7,11 @@
 mod outcome;
 
 use std::sync::atomic::AtomicUsize as Untracked;
+use std::time::Duration;
 
 use aerodrome::hint::spin_loop;
 use aerodrome::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
-use aerodrome::sync::{Condvar, LazyLock, Mutex, Once, OnceLock, mpsc};
+use aerodrome::sync::{Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, mpsc};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 
@@ -587,6 +588,86 @@ fn a_try_in_vain_of_an_unmarked_strand_is_nothing() {
             tried();
             spin_loop();
         }
+    });
+}
+
+/// A block changes a state under its lock, and once more; an unmarked strand comes in between, and
+/// waits for the second change in the way `wait`.
+fn awaited_outside<'a>(
+    state: &'a Mutex<u32>,
+    changed: &Condvar,
+    wait: impl Fn(MutexGuard<'a, u32>, &dyn Fn()) -> MutexGuard<'a, u32> + Sync,
+) {
+    let steps = Steps::default();
+    silent(|| {
+        both(
+            || {
+                atomic_block!(name = "work", {
+                    *state.lock().unwrap() = 1;
+                    steps.let_in();
+                    *state.lock().unwrap() = 2;
+                    changed.notify_one();
+                });
+            },
+            || {
+                steps.wait(1);
+                let seen = *wait(state.lock().unwrap(), &|| steps.reach(2));
+                assert_eq!(seen, 2);
+            },
+        );
+    });
+}
+
+#[test]
+fn what_an_unmarked_strand_sees_before_it_waits_is_nothing() {
+    let (state, changed) = (Mutex::new(0), Condvar::new());
+    awaited_outside(&state, &changed, |mut guard, looked| {
+        while *guard != 2 {
+            looked();
+            guard = changed.wait(guard).unwrap();
+        }
+        guard
+    });
+    awaited_outside(&state, &changed, |guard, looked| {
+        let is_early = |state: &mut u32| {
+            looked();
+            *state != 2
+        };
+        changed.wait_while(guard, is_early).unwrap()
+    });
+    awaited_outside(&state, &changed, |mut guard, looked| {
+        while *guard != 2 {
+            looked();
+            let moment = Duration::from_millis(1);
+            guard = changed.wait_timeout(guard, moment).unwrap().0;
+        }
+        guard
+    });
+}
+
+#[test]
+fn what_an_unmarked_strand_changes_before_it_waits_is_reported() {
+    let (state, changed) = (Mutex::new(0), Condvar::new());
+    let twice = |pause: &dyn Fn()| {
+        atomic_block!(name = "work", {
+            *state.lock().unwrap() = 1;
+            pause();
+            *state.lock().unwrap() = 2;
+        });
+    };
+    let wait = |guard| {
+        drop(changed.wait_timeout(guard, Duration::from_millis(1)));
+    };
+    reported_between("work", twice, || {
+        let mut guard = state.lock().unwrap();
+        *guard += 10;
+        wait(guard);
+    });
+    // It goes on from what it saw, and waits another time.
+    reported_between("work", twice, || {
+        let seen = *state.lock().unwrap();
+        assert_eq!(seen, 1);
+        wait(state.lock().unwrap());
     });
 }
 

@@ -3,6 +3,8 @@
 #![cfg(all(feature = "check", feature = "parking_lot"))]
 
 use std::collections::BTreeSet;
+#[cfg(not(feature = "parking_lot-send_guard"))]
+use std::time::Duration;
 
 use aerodrome::parking_lot::{
     Condvar, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Once, ReentrantMutex, RwLock,
@@ -553,4 +555,29 @@ fn a_home_made_lock_that_parks_is_silent() {
         );
     });
     assert_eq!(balance.into_inner(), 2);
+}
+
+/// With guards that may be sent, what is read is recorded at once.
+#[cfg(not(feature = "parking_lot-send_guard"))]
+#[test]
+fn what_an_unmarked_strand_sees_before_it_waits_is_nothing() {
+    let (state, changed) = (Mutex::new(0), Condvar::new());
+    let twice = |let_in: &dyn Fn()| {
+        atomic_block! {
+            *state.lock() = 1;
+            let_in();
+            *state.lock() = 2;
+        }
+    };
+    let moment = Duration::from_millis(1);
+    silent(|| {
+        between(twice, || {
+            let mut state = state.lock();
+            assert_eq!(*state, 1);
+            changed.wait_for(&mut state, moment);
+        });
+        between(twice, || {
+            changed.wait_while_for(&mut state.lock(), |state| *state != 2, moment);
+        });
+    });
 }

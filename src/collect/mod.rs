@@ -176,6 +176,8 @@ fn launch() {
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
+    // Whoever was about to say something says it in the parent.
+    TELLING.store(0, Ordering::Relaxed);
     observer::close_inherited();
     record::never_track_this_thread();
 }

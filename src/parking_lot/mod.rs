@@ -42,7 +42,8 @@
 //! parking_lot's own features are this crate's, prefixed: `parking_lot-arc_lock`,
 //! `parking_lot-hardware-lock-elision`, `parking_lot-send_guard`, `parking_lot-serde`. With
 //! `parking_lot-send_guard` every access through a guard is recorded with a ticket of its own,
-//! because another strand may give the lock back. There is no `owning_ref`: the crate of that name
+//! because another strand may give the lock back; so what a thread outside of blocks reads before
+//! it waits on a `Condvar` counts. There is no `owning_ref`: the crate of that name
 //! is unsound (RUSTSEC-2022-0040) and abandoned; `MutexGuard::map` and its kin do its work. Nor is
 //! there `deadlock_detection`, which parking_lot itself excludes together with `send_guard`;
 //! `aerodrome predict` finds potential deadlocks.

@@ -14,7 +14,7 @@ use ::parking_lot::lock_api::{
 };
 
 use crate::record::code::TypeName;
-use crate::record::{Gate, Pen, found_locked, pen};
+use crate::record::{Gate, Pen, about_to_wait, found_locked, pen};
 
 /// Where a lock is taken.
 pub(super) type Site = &'static Location<'static>;
@@ -136,6 +136,7 @@ impl RawMutex {
                 self.0.gate.entered(pen(), self.1);
             }
         }
+        about_to_wait(self.gate.object());
         self.gate.leaving();
         if let Some(pen) = pen() {
             pen.split(site);

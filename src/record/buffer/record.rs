@@ -101,6 +101,15 @@ impl Record {
         })
     }
 
+    /// The same acquire, as if its content had not been read.
+    pub(crate) fn unread(self) -> Record {
+        debug_assert!(!self.is_touched(WRITE));
+        Record {
+            rest: self.rest & !u64::from(0xffff_ff00 | READ),
+            ..self
+        }
+    }
+
     /// Makes one record of an acquire and the release.
     #[inline(always)]
     pub(crate) fn section(self) -> Record {

@@ -123,6 +123,15 @@ pub(crate) fn found_locked(pen: Option<Pen>, object: &Object, site: &'static Loc
     }
 }
 
+/// The strand is about to wait on a condition variable, with the lock held. Outside of blocks what
+/// it has read since the acquire led only to waiting and is taken back; inside, the checker decides.
+pub(crate) fn about_to_wait(object: &Object) {
+    let strand = strand();
+    if strand.state.get().held() != 0 {
+        strand.writer().take_back_read(object);
+    }
+}
+
 /// The strand that took a lock and what it has touched since. Accesses of the strand itself need no
 /// ticket, because the lock's records enclose them. A guard that is shared with other strands is
 /// theirs for reading alone, and their reads draw tickets: nobody can release the lock meanwhile,
@@ -308,9 +317,9 @@ impl<'a> Exclusive<'a> {
         self.holder.write(self.object, site);
     }
 
-    /// Records the release; the object, for when the lock is taken again.
-    #[inline]
+    /// Records the release before a wait; the object, for when the lock is taken again.
     pub(crate) fn leave(self) -> &'a Object {
+        about_to_wait(self.object);
         self.object
     }
 

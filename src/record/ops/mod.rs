@@ -17,7 +17,7 @@ pub(crate) use self::atomic::{Effect, be_thorough};
 pub(crate) use self::block::{begin, end, notify, try_end};
 pub(crate) use self::lock::{Exclusive, Shared, found_locked};
 #[cfg(feature = "parking_lot")]
-pub(crate) use self::lock::{Gate, Holder};
+pub(crate) use self::lock::{Gate, Holder, about_to_wait};
 pub(crate) use self::object::{Object, Order};
 pub(crate) use self::once::{Done, OnceCore, initialise, publish};
 pub(crate) use self::thread::Cursor;

@@ -27,7 +27,7 @@ use super::state::State;
 use super::{Pen, Strand, untracked};
 use crate::mark::Block;
 use crate::record::buffer::chunk::Chunk;
-use crate::record::buffer::record::{BEGINS, ENDED, Record, What};
+use crate::record::buffer::record::{BEGINS, ENDED, Record, WRITE, What};
 use crate::record::buffer::{code, pool};
 use crate::record::host::guarded;
 use crate::record::ops::object::{Number, Object};
@@ -288,6 +288,18 @@ impl<'a> Writer<'a> {
             buffer.amend(back, touched);
         }
         touched.is_some()
+    }
+
+    /// Takes back that the content of the lock was read, outside of blocks, if nothing else was
+    /// recorded since its acquire.
+    pub(in crate::record) fn take_back_read(&self, object: &Object) {
+        let buffer = &self.0.buffer;
+        if !self.state().in_block() && self.holds_back(object) {
+            let acquire = buffer.unpublished(0);
+            if !acquire.is_touched(WRITE) {
+                buffer.amend(0, acquire.unread());
+            }
+        }
     }
 
     /// Records the release of a lock, if its acquire is held back.
