@@ -8,7 +8,7 @@ use crate::record::{Record, What, pool};
 use crate::trace::{Event, Op, SiteId, StrandId};
 
 /// The most records of one strand before it is the next one's turn.
-const TURN: u32 = 1_024;
+const TURN: u32 = 4_096;
 
 /// What may be done for a strand before others have their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
