@@ -96,10 +96,10 @@
 //! | `crossbeam_utils` | `aerodrome::crossbeam_utils` | `crossbeam-utils` |
 //! | `once_cell` | `aerodrome::once_cell` | `once_cell` |
 //!
-//! All but `parking_lot_core` are also packages that can stand in the place of the originals without a change in
-//! the sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`, and
-//! likewise `aerodrome-crossbeam-channel`, `aerodrome-crossbeam-utils` and `aerodrome-once_cell`,
-//! each with the feature `check`.
+//! All but `parking_lot_core` are also packages that can stand in the place of the originals without
+//! a change in the sources: `parking_lot = { package = "aerodrome-parking_lot", version = "0.1" }`,
+//! and likewise `aerodrome-crossbeam-channel`, `aerodrome-crossbeam-utils` and
+//! `aerodrome-once_cell`, each with the feature `check`.
 //!
 //! Without the feature `check` these names *are* the ones on the left: re-exports, no wrapper,
 //! nothing at run time, and no crate is compiled but aerodrome and its macros, which use none. With
