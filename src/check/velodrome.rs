@@ -115,38 +115,29 @@ impl Velodrome {
         };
         let fork = strand.fork.take();
         let last = strand.node.filter(|&node| self.graph.is_live(node));
-        let before: Vec<&Mark> = before
-            .into_iter()
-            .map(|mark| -> &Mark { mark })
-            .chain(&fork)
-            .filter(|mark| self.graph.is_live(mark.node) && Some(mark.node) != last)
-            .collect();
-        let node = if strand.is_open || before.is_empty() {
-            last
-        } else {
-            let node = self.graph.add(false);
-            if let Some(last) = last {
-                self.graph.edge(last, node, None);
-            }
-            Some(node)
-        };
-        strand.node = node;
+        let mut node = last;
         let mut found = None;
-        if let Some(node) = node {
-            for mark in before {
-                let hop = Hop {
-                    edge: Edge {
-                        from: mark.access,
-                        to: access,
-                    },
-                    from: mark.transaction.clone(),
-                    to: transaction.clone(),
-                };
-                let hops = self.graph.edge(mark.node, node, Some(hop));
-                found = found.or_else(|| hops.map(|hops| cycle::violation(hops, position)));
+        let before = before.into_iter().map(|mark| -> &Mark { mark });
+        for mark in before.chain(&fork) {
+            if Some(mark.node) == last || !self.graph.is_live(mark.node) {
+                continue;
             }
+            if node == last && !strand.is_open {
+                node = Some(self.graph.follow(last, false));
+            }
+            let Some(node) = node else { break };
+            let hop = Hop {
+                edge: Edge {
+                    from: mark.access,
+                    to: access,
+                },
+                from: mark.transaction.clone(),
+                to: transaction.clone(),
+            };
+            let hops = self.graph.edge(mark.node, node, Some(hop));
+            found = found.or_else(|| hops.map(|hops| cycle::violation(hops, position)));
         }
-        let strand = &mut self.strands[event.strand];
+        strand.node = node;
         let mark = node.map(|node| Mark {
             node,
             former: strand.former,
@@ -158,9 +149,9 @@ impl Velodrome {
     }
 
     fn begin(&mut self, event: Event, position: u64) {
-        let node = self.graph.add(true);
-        let strand = self.strand(event.strand);
-        let last = strand.node.replace(node);
+        let strand = self.strands.entry(event.strand);
+        let last = strand.node.filter(|&node| self.graph.is_live(node));
+        strand.node = Some(self.graph.follow(last, true));
         strand.is_open = true;
         strand.transaction = Some(Transaction {
             strand: event.strand,
@@ -168,9 +159,6 @@ impl Velodrome {
             begin: Some(position),
             site: event.site,
         });
-        if let Some(last) = last.filter(|&last| self.graph.is_live(last)) {
-            self.graph.edge(last, node, None);
-        }
         self.happen(event, position, &[]);
     }
 
@@ -341,6 +329,15 @@ impl Graph {
             number,
             generation: node.generation,
         }
+    }
+
+    /// A new node, after the strand's last one where that is left.
+    fn follow(&mut self, last: Option<NodeRef>, is_open: bool) -> NodeRef {
+        let node = self.add(is_open);
+        if let Some(last) = last {
+            self.edge(last, node, None);
+        }
+        node
     }
 
     fn is_live(&self, node: NodeRef) -> bool {
