@@ -70,7 +70,7 @@ mod on {
             let Some(pen) = record::pen() else { return };
             let site = Location::caller();
             match access {
-                Access::Read => pen.load(&self.object, site, || ()),
+                Access::Read => self.object.look(What::Read, site, || ()),
                 Access::Write => pen.atomic(&self.object, site, || ((), What::Write)),
                 Access::ReadWrite => pen.atomic(&self.object, site, || ((), What::ReadWrite)),
             }

@@ -10,7 +10,7 @@ use ::crossbeam_channel::{
 };
 
 use crate::record::channel::{Channel, Envelope, Parcel, Transfer, wait};
-use crate::record::{self, Pen, untracked};
+use crate::record::{self, Pen, What, untracked};
 
 /// [`crossbeam_channel::Sender`](real::Sender), tracked.
 pub struct Sender<T> {
@@ -297,8 +297,8 @@ impl<T> Sender<T> {
     fn look<R>(&self, read: impl Fn(&real::Sender<Envelope<T>>) -> R) -> R {
         match self.transfer() {
             Transfer::Buffer => {
-                let (pen, site) = (record::pen(), Location::caller());
-                self.channel.look(pen, site, || read(&self.inner))
+                let read = || read(&self.inner);
+                self.channel.look(What::Read, Location::caller(), read)
             }
             Transfer::Rendezvous => read(&self.inner),
         }
@@ -428,7 +428,7 @@ impl<T> Receiver<T> {
             Flavor::Strands(channel, inner)
                 if Transfer::of(inner.capacity()) == Transfer::Buffer =>
             {
-                channel.look(record::pen(), Location::caller(), read)
+                channel.look(What::Read, Location::caller(), read)
             }
             _ => read(),
         }

@@ -10,16 +10,6 @@ use std::panic::Location;
 use crate::record::clock::Clock;
 use crate::record::{self, Object, What};
 
-/// A look that counts as `what`.
-#[inline]
-#[track_caller]
-fn look<R>(what: What, object: &Object<Clock>, get: impl Fn() -> R) -> R {
-    match record::pen() {
-        Some(pen) => pen.look(what, object, Location::caller(), get),
-        None => get(),
-    }
-}
-
 /// Counts as `done` where there was no value, else as `found`.
 #[inline]
 #[track_caller]
@@ -57,7 +47,7 @@ macro_rules! cell {
             #[inline]
             #[track_caller]
             pub fn get(&self) -> Option<$Seen> {
-                look(What::Read, &self.object, || self.inner.get())
+                self.object.look(What::Read, Location::caller(), || self.inner.get())
             }
 
             /// As once_cell's: a write, or a read where there was a value.
@@ -94,7 +84,7 @@ macro_rules! cell {
                     let _ = write(&self.object, What::UpdateInit, What::Found, set);
                     return Ok(self.inner.get().expect("set by somebody"));
                 }
-                let value = look(What::Found, &self.object, || self.inner.get());
+                let value = self.object.look(What::Found, Location::caller(), || self.inner.get());
                 Ok(value.expect("set by somebody"))
             }
         }

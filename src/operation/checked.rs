@@ -66,7 +66,7 @@ pub fn operate<'a, T: ?Sized>(
         turn.lock()
     });
     match access {
-        Access::read => pen.load(object, site, || ()),
+        Access::read => object.look(What::Read, site, || ()),
         Access::write => pen.atomic(object, site, || ((), What::Write)),
         Access::update => pen.atomic(object, site, || ((), What::ReadWrite)),
     }

@@ -5,7 +5,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::PoisonError;
 
 use crate::record::clock::Clock;
-use crate::record::{self, Object, What, initialise, publish};
+use crate::record::{Object, What, initialise, publish};
 
 /// [`std::sync::LazyLock`], tracked.
 pub struct LazyLock<T, F = fn() -> T> {
@@ -63,11 +63,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
                 return value;
             }
         }
-        match record::pen() {
-            Some(pen) => pen.look(What::Found, &this.object, site, || this.value.get()),
-            None => this.value.get(),
-        }
-        .expect("the gate opens when the value is there")
+        let value = this.object.look(What::Found, site, || this.value.get());
+        value.expect("the gate opens when the value is there")
     }
 }
 
@@ -82,10 +79,8 @@ impl<T, F> LazyLock<T, F> {
     #[inline]
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
-        match record::pen() {
-            Some(pen) => pen.load(&this.object, Location::caller(), || this.value.get()),
-            None => this.value.get(),
-        }
+        this.object
+            .look(What::Read, Location::caller(), || this.value.get())
     }
 }
 

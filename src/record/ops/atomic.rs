@@ -13,7 +13,7 @@ use super::object::{Identity, Object};
 use crate::record::buffer::code;
 use crate::record::buffer::record::{Record, What};
 use crate::record::host::{give_up, host};
-use crate::record::strand::{Pen, Writer, untracked};
+use crate::record::strand::{Pen, Writer, pen, strand, untracked};
 use crate::record::{names, value};
 use crate::trace::Update;
 
@@ -61,6 +61,51 @@ pub(crate) struct Operation<'a> {
     // Before the writer: others may go on before the strand does.
     turn: Turn<'a>,
     writer: Writer<'static>,
+}
+
+/// The program touches an atomic: where that is wanted, it counts as if for the first time in its
+/// block.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn see_anew() {
+    let strand = strand();
+    if strand.thorough.get() && strand.state.get().in_block() {
+        strand.seen.forget();
+    }
+}
+
+impl Object<Clock> {
+    /// Looks at the value, which counts as `what` and changes nothing. It is recorded unless this
+    /// version of the value is the strand's own last record, which says as much. Then there is no
+    /// pen to ask for; nor is a signal handler misled, whose look would not be recorded either.
+    #[inline]
+    pub(crate) fn look<R>(
+        &self,
+        what: What,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
+        debug_assert!(!what.changes());
+        if let Some(moment) = self.last_moment(what) {
+            let value = read();
+            if self.order.is_still(moment) {
+                return value;
+            }
+        }
+        match pen() {
+            Some(pen) => pen.atomic(self, site, || (read(), what)),
+            None => read(),
+        }
+    }
+
+    /// The moment of the strand's last record, if that makes such a look redundant as long as the
+    /// value is the same.
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn last_moment(&self, what: What) -> Option<Moment> {
+        let seen = strand().last_seen(self.id.identity())?;
+        covers(seen.what.get(), what).then(|| seen.moment.get())
+    }
 }
 
 impl Pen {
@@ -153,57 +198,6 @@ impl Pen {
         if let Some(name) = name {
             value::refuse(&name, value);
         }
-    }
-
-    /// The program touches an atomic: where that is wanted, it counts as if for the first time in
-    /// its block.
-    #[cfg_attr(debug_assertions, inline(never))]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn see_anew(self) {
-        if self.0.thorough.get() && self.in_block() {
-            self.0.seen.forget();
-        }
-    }
-
-    /// Reads an atomic; records it unless this strand has just read or written this version.
-    #[inline]
-    pub(crate) fn load<R>(
-        self,
-        object: &Object<Clock>,
-        site: &'static Location<'static>,
-        read: impl Fn() -> R,
-    ) -> R {
-        self.look(What::Read, object, site, read)
-    }
-
-    /// The same, for what counts as `what`, which changes nothing.
-    #[inline]
-    pub(crate) fn look<R>(
-        self,
-        what: What,
-        object: &Object<Clock>,
-        site: &'static Location<'static>,
-        read: impl Fn() -> R,
-    ) -> R {
-        debug_assert!(!what.changes());
-        if let Some(moment) = self.moment_seen(what, object) {
-            let value = read();
-            if object.order.is_still(moment) {
-                return value;
-            }
-        }
-        self.atomic(object, site, || (read(), what))
-    }
-
-    /// The present moment, if the strand has recorded at this version of the value what makes this
-    /// access redundant.
-    #[cfg_attr(debug_assertions, inline(never))]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn moment_seen(self, what: What, object: &Object<Clock>) -> Option<Moment> {
-        let seen = self.0.last_seen(object.id.identity())?;
-        let moment = object.order.now()?;
-        let is_same = moment.version() == seen.moment.get().version();
-        (is_same && covers(seen.what.get(), what)).then_some(moment)
     }
 
     /// Records that something was read at an earlier moment, unless it has changed since: whether

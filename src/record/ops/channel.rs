@@ -378,20 +378,6 @@ impl Channel {
             }
         }
     }
-
-    /// Reads the state.
-    #[cfg(feature = "crossbeam-channel")]
-    pub(crate) fn look<R>(
-        &self,
-        pen: Option<Pen>,
-        site: &'static Location<'static>,
-        read: impl Fn() -> R,
-    ) -> R {
-        match pen {
-            Some(pen) => pen.load(self, site, read),
-            None => read(),
-        }
-    }
 }
 
 /// Ends the transaction and waits.

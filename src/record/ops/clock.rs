@@ -5,7 +5,7 @@
 //! then the version, which counts the changes of the value, and a bit that says that somebody is
 //! between drawing the ticket and storing the value. A read that must be recorded draws a ticket
 //! under the last bit; a read that need not (the strand has read this version in this transaction)
-//! is a seqlock's, from [`now`](Clock::now) to [`is_still`](Clock::is_still), and writes nothing.
+//! is a seqlock's, which ends with [`is_still`](Clock::is_still), and writes nothing.
 
 use super::super::buffer::prim::{AtomicU64, Backoff, Ordering, fence};
 
@@ -72,6 +72,8 @@ impl Clock {
         } else {
             self.enter_slow()?
         };
+        // Whoever sees the value change sees that it is not `still`.
+        fence(Ordering::Release);
         Some(Turn { clock: self, then })
     }
 
@@ -97,13 +99,6 @@ impl Clock {
         }
     }
 
-    /// The present moment; nothing while somebody is changing the value.
-    #[inline(always)]
-    pub(crate) fn now(&self) -> Option<Moment> {
-        let now = self.0.load(Ordering::Acquire);
-        (now & BUSY == 0).then_some(Moment(now))
-    }
-
     /// The same, after whoever is changing the value; or, where he seems to have been stopped, in
     /// spite of him.
     pub(crate) fn when_free(&self) -> Moment {
@@ -116,8 +111,8 @@ impl Clock {
         }
     }
 
-    /// Whether nobody has changed the value since, or is about to: what was read of it in between
-    /// is one value.
+    /// Whether nobody has changed the value since a moment that this strand knows, or is about to:
+    /// what was read of it in between is the value of that moment.
     #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_still(&self, moment: Moment) -> bool {
@@ -207,10 +202,9 @@ mod loom_tests {
                     })
                 })
                 .collect();
-            if let Some(moment) = shared.0.now() {
-                let value = shared.1.load(Ordering::Relaxed);
-                assert!(!shared.0.is_still(moment) || value == moment.version());
-            }
+            let moment = Moment::FIRST;
+            let value = shared.1.load(Ordering::Relaxed);
+            assert!(!shared.0.is_still(moment) || value == moment.version());
             for writer in writers {
                 writer.join().unwrap();
             }

@@ -52,10 +52,8 @@ impl<T> OnceCore<T> {
     #[inline]
     #[track_caller]
     pub(crate) fn get(&self) -> Option<&T> {
-        match pen() {
-            Some(pen) => pen.load(&self.object, Location::caller(), || self.value.get()),
-            None => self.value.get(),
-        }
+        self.object
+            .look(What::Read, Location::caller(), || self.value.get())
     }
 
     /// A read; an atomic block ends before it waits and begins again after.
@@ -116,10 +114,7 @@ impl<T> OnceCore<T> {
                 return Ok(value);
             }
         }
-        let value = match pen() {
-            Some(pen) => pen.look(found, &self.object, site, || self.value.get()),
-            None => self.value.get(),
-        };
+        let value = self.object.look(found, site, || self.value.get());
         Ok(value.expect(OPEN))
     }
 
@@ -206,10 +201,7 @@ impl Done {
     #[inline]
     #[track_caller]
     pub(crate) fn look(&self, site: &'static Location<'static>) -> bool {
-        match pen() {
-            Some(pen) => pen.load(&self.object, site, || self.peek()),
-            None => self.peek(),
-        }
+        self.object.look(What::Read, site, || self.peek())
     }
 
     /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and
@@ -227,9 +219,7 @@ impl Done {
                 return;
             }
         }
-        if let Some(pen) = pen() {
-            pen.look(What::Found, &self.object, site, || self.peek());
-        }
+        self.object.look(What::Found, site, || self.peek());
     }
 
     /// It has been done. In a callback of somebody else's, so this must not panic.

@@ -30,13 +30,9 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
-        match record::pen() {
-            Some(pen) => {
-                pen.see_anew();
-                pen.load(&self.object, Location::caller(), || load(&self.inner))
-            }
-            None => load(&self.inner),
-        }
+        record::see_anew();
+        self.object
+            .look(What::Read, Location::caller(), || load(&self.inner))
     }
 
     /// A write.
@@ -50,16 +46,14 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     pub(super) fn operate<R>(&self, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
+        record::see_anew();
         match record::pen() {
-            Some(pen) => {
-                pen.see_anew();
-                pen.change(
-                    &self.object,
-                    Location::caller(),
-                    || self.inner.recorded(),
-                    || operation(&self.inner),
-                )
-            }
+            Some(pen) => pen.change(
+                &self.object,
+                Location::caller(),
+                || self.inner.recorded(),
+                || operation(&self.inner),
+            ),
             None => operation(&self.inner).0,
         }
     }
