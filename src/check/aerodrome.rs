@@ -55,7 +55,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::groups::Groups;
+use super::groups::{Groups, Members};
 use super::{Clock, Engine, Transaction, Violation};
 use crate::dense::Dense;
 use crate::trace::{Event, Op, StrandId};
@@ -121,6 +121,13 @@ struct Sync {
 
 /// A group of more members than this is folded.
 const SINGLE: usize = 8;
+
+impl Members for Group {
+    fn clear(&mut self) {
+        self.single.clear();
+        self.folded = None;
+    }
+}
 
 impl Group {
     fn of(stored: Stored) -> Group {
@@ -410,10 +417,11 @@ impl Aerodrome {
     fn exclude(&mut self, last: Group, slot: u32, event: Event) {
         let clock = &self.strands[slot as usize].clock;
         let is_unchanged = matches!(&last.single[..], [it] if Arc::ptr_eq(&it.clock, clock));
-        let exclusive = match is_unchanged && last.folded.is_none() {
-            true => last,
-            false => Group::of(self.store(slot, event.target)),
-        };
+        let mut exclusive = last;
+        if !is_unchanged || exclusive.folded.is_some() {
+            exclusive.clear();
+            exclusive.single.push(self.store(slot, event.target));
+        }
         self.sync(event).exclusive = exclusive;
     }
 

@@ -15,7 +15,19 @@ pub(super) fn commute(a: Op, b: Op) -> bool {
     }
 }
 
-/// The groups of a variable; `G` is what an engine keeps of accesses that commute.
+/// What an engine keeps of accesses that commute.
+pub(super) trait Members: Default {
+    /// Forgets them, and keeps the memory.
+    fn clear(&mut self);
+}
+
+impl<T> Members for Vec<T> {
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+/// The groups of a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Groups<G> {
     current: Group<G>,
@@ -73,7 +85,7 @@ impl<G: Default> Default for Groups<G> {
     }
 }
 
-impl<G: Default> Groups<G> {
+impl<G: Members> Groups<G> {
     /// The groups that an access comes after.
     #[inline]
     pub(super) fn before(&mut self, op: Op) -> impl Iterator<Item = &mut G> {
@@ -116,25 +128,28 @@ impl<G: Default> Groups<G> {
 
     /// A new group begins, with an access that is not in vain.
     fn begin(&mut self, op: Op) {
-        let last = std::mem::take(&mut self.current);
-        self.current.op = Some(op);
         if let Op::Write | Op::ReadWrite = op {
-            self.before = Group::default();
+            self.before.op = None;
+            self.before.members.clear();
             self.rare = None;
-            return;
-        }
-        let take_turns = matches!(
-            (last.op, op),
-            (Some(Op::Read), Op::Update(_)) | (Some(Op::Update(_)), Op::Read)
-        );
-        let older = std::mem::replace(&mut self.before, last);
-        if take_turns && older.op.is_some() {
-            if older.op != Some(op) {
-                self.rare.get_or_insert_default().base = older;
+        } else {
+            let take_turns = matches!(
+                (self.current.op, op),
+                (Some(Op::Read), Op::Update(_)) | (Some(Op::Update(_)), Op::Read)
+            );
+            // What was before the last group is where the new one comes.
+            std::mem::swap(&mut self.current, &mut self.before);
+            let older = &mut self.current;
+            if take_turns && older.op.is_some() {
+                if older.op != Some(op) {
+                    self.rare.get_or_insert_default().base = std::mem::take(older);
+                }
+            } else if let Some(rare) = &mut self.rare {
+                rare.base = Group::default();
             }
-        } else if let Some(rare) = &mut self.rare {
-            rare.base = Group::default();
         }
+        self.current.op = Some(op);
+        self.current.members.clear();
     }
 
     /// All groups.
