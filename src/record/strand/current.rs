@@ -74,8 +74,8 @@ impl Strand {
 /// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
 /// Does not panic: an operation may be an allocator's, a destructor's or a C function's.
 ///
-/// Every tracked operation asks for its pen before it is performed, and asks here alone: this is
-/// where a scheduler would stand.
+/// Every tracked operation that may be recorded asks for its pen before it is performed, and asks
+/// here alone: this is where a scheduler would stand.
 #[cfg_attr(debug_assertions, inline(never))]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn pen() -> Option<Pen> {
