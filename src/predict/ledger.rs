@@ -35,9 +35,10 @@ struct Owner {
 }
 
 impl Ledger {
-    /// The same event with numbers of our own. Nothing for an event that no analysis looks at.
+    /// Our own numbers for the event's strand and target. Nothing for an event that no analysis
+    /// looks at.
     #[inline]
-    pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<Event> {
+    pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<(StrandId, u32)> {
         let strand = self.strand(event.strand);
         let target = match event.op {
             Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Notify => event.target,
@@ -61,11 +62,7 @@ impl Ledger {
             }
             _ => self.object(event.object(), strand).0,
         };
-        Some(Event {
-            strand,
-            target,
-            ..event
-        })
+        Some((strand, target))
     }
 
     #[inline]

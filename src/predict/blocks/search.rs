@@ -1,13 +1,13 @@
 //! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Summaries, Summary};
+use super::summary::{Class, Summaries, Summary};
 use crate::check::Access;
 use crate::dense::Dense;
 use crate::predict::locks::disjoint;
 use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, conflict, likeness,
+    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, likeness,
 };
 use crate::trace::{ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +20,7 @@ type Node = (usize, usize);
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     node: Node,
-    op: Op,
+    class: Class,
     strand: StrandId,
     period: Period,
 }
@@ -118,6 +118,10 @@ pub(super) struct Cycles<'a, 'b> {
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
     found: FxHashSet<(usize, usize)>,
+    /// For each summary the round in which it was last asked whether it
+    /// [can follow](Self::can_follow), and the answer.
+    followers: Vec<(u32, bool)>,
+    round: u32,
 }
 
 /// Where a cycle came back to its first transaction.
@@ -138,7 +142,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             for (index, &(op, variable)) in contended {
                 nodes.entry(variable).or_default().push(Candidate {
                     node: (at, index),
-                    op,
+                    class: Class::of(op),
                     strand: summary.strand,
                     period: summary.periods[index],
                 });
@@ -163,6 +167,8 @@ impl<'a, 'b> Cycles<'a, 'b> {
             hops: Vec::new(),
             strands: Vec::new(),
             found: FxHashSet::default(),
+            followers: vec![(0, false); kept.summaries.len()],
+            round: 0,
         }
     }
 
@@ -203,12 +209,12 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let Some(nodes) = self.nodes.get(&variable).cloned() else {
             return;
         };
-        let period = self.summary(out.0).periods[out.1];
+        let (class, period) = (Class::of(op), self.summary(out.0).periods[out.1]);
         for into in nodes.iter() {
             if !self.findings.compare() {
                 return;
             }
-            if !conflict(op, into.op)
+            if !class.conflicts(into.class)
                 || self.strands.contains(&into.strand)
                 || self.order.before(into.period, period)
             {
@@ -240,6 +246,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn go_back(&mut self, at: usize, start: usize) {
         let first = self.hops[0].0.1;
         let backs = first + 1..self.summary(start).shape.accesses.len();
+        self.forget_followers();
         // From the transaction itself, then from those that come later.
         for direct in [true, false] {
             for back in backs.clone() {
@@ -250,14 +257,13 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 let own = nodes.partition_point(|own| own.node.0 < at)
                     ..nodes.partition_point(|own| own.node.0 <= at);
                 let candidates = if direct { own } else { 0..nodes.len() };
-                let period = self.summary(start).periods[back];
+                let (class, period) = (Class::of(op), self.summary(start).periods[back]);
                 for out in &nodes[candidates] {
                     if !self.findings.compare() {
                         return;
                     }
-                    let summary = out.node.0;
-                    let possible = conflict(op, out.op)
-                        && (direct || summary != start && self.can_follow(at, summary))
+                    let possible = class.conflicts(out.class)
+                        && (direct || self.can_follow(at, out.node.0, start))
                         && !self.order.before(period, out.period);
                     if possible {
                         self.hops.push((out.node, (start, back)));
@@ -309,12 +315,25 @@ impl<'a, 'b> Cycles<'a, 'b> {
         }
     }
 
-    /// The same for a summary that the cycle may go through.
-    fn can_follow(&self, at: usize, next: usize) -> bool {
-        let strand = self.summary(next).strand;
-        next != at
-            && (strand == self.summary(at).strand || !self.strands.contains(&strand))
-            && self.is_later(at, next)
+    /// The same for a summary that the cycle may go through before it comes back.
+    #[inline]
+    fn can_follow(&mut self, at: usize, next: usize, start: usize) -> bool {
+        if self.followers[next].0 != self.round {
+            let strand = self.summary(next).strand;
+            let can_follow = next != at
+                && next != start
+                && (strand == self.summary(at).strand || !self.strands.contains(&strand))
+                && self.is_later(at, next);
+            self.followers[next] = (self.round, can_follow);
+        }
+        self.followers[next].1
+    }
+
+    fn forget_followers(&mut self) {
+        self.round = self.round.checked_add(1).unwrap_or_else(|| {
+            self.followers.fill((0, false));
+            1
+        });
     }
 
     /// A cycle: is it possible, and is it new?

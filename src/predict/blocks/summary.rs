@@ -36,20 +36,31 @@ struct Representatives {
 }
 
 /// A read, a write, or a kind of update.
-type Class = u8;
-const READ: Class = 0;
-const WRITE: Class = 1;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class(u8);
 
-fn class(op: Op) -> Class {
-    match op {
-        Op::Read => READ,
-        Op::Update(kind) => WRITE + 1 + kind as Class,
-        _ => WRITE,
+impl Class {
+    const READ: Class = Class(0);
+    const WRITE: Class = Class(1);
+
+    pub(super) fn of(op: Op) -> Class {
+        match op {
+            Op::Read => Class::READ,
+            Op::Update(kind) => Class(2 + kind as u8),
+            _ => Class::WRITE,
+        }
+    }
+
+    /// Whether accesses of the two cannot change places; see
+    /// [`conflict`](crate::predict::conflict).
+    #[inline]
+    pub(super) fn conflicts(self, other: Class) -> bool {
+        self != other || self == Class::WRITE
     }
 }
 
 fn key(variable: ObjectId, class: Class) -> u64 {
-    u64::from(variable.0) << 8 | u64::from(class)
+    u64::from(variable.0) << 8 | u64::from(class.0)
 }
 
 /// So many are found faster by looking at each.
@@ -66,11 +77,11 @@ impl Representatives {
     }
 
     fn note(&mut self, variable: ObjectId, seen: Seen) {
-        let class = class(seen.op);
+        let class = Class::of(seen.op);
         match self.find(variable, class) {
-            Some(_) if class == READ => {}
+            Some(_) if class == Class::READ => {}
             Some(at) => self.seen[at].2 = seen,
-            None if class == READ && self.find(variable, WRITE).is_some() => {}
+            None if class == Class::READ && self.find(variable, Class::WRITE).is_some() => {}
             None => self.add(variable, class, seen),
         }
     }

@@ -26,18 +26,16 @@
 mod visits;
 mod witnesses;
 
+use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
-use super::{
-    Analysis, AnalysisKind, Context, Hold, LockState, Outcome, Prediction, Step, Tier, doubt,
-    is_access,
-};
+use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt, is_access};
 use crate::check::{Access, Transaction};
 use crate::dense::{Dense, prefetch};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 use visits::{Place, Visits};
-use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Witnesses};
+use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Track, Witnesses};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -57,13 +55,29 @@ const SCHEDULES: u64 = 2_000;
 const STATES: usize = 20_000;
 
 /// What a reader of the report would call the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
     blocks: (Option<BlockId>, Option<BlockId>),
     sites: [SiteId; 3],
     ops: [Op; 3],
     /// Where a site is missing, the object tells findings apart.
     object: Option<ObjectId>,
+}
+
+impl Hash for Look {
+    /// In few words: there is one look for each pair of witnesses.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let block = |block: Option<BlockId>| block.map_or(u32::MAX, |block| block.0);
+        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        let [a, b, c] = self.ops.map(|op| op.row().code);
+        let ops = u32::from_le_bytes([a, b, c, u8::from(self.object.is_some())]);
+        state.write_u64(pair(block(self.blocks.0), block(self.blocks.1)));
+        state.write_u64(pair(self.sites[0].0, self.sites[1].0));
+        state.write_u64(pair(self.sites[2].0, ops));
+        self.object
+            .iter()
+            .for_each(|object| state.write_u32(object.0));
+    }
 }
 
 /// What looks the same.
@@ -139,7 +153,6 @@ impl Minimal {
         self.witnesses.iter().map(Witnesses::count).sum()
     }
 
-    #[inline]
     fn visits(&mut self, strand: StrandId, now: &mut Context) -> &mut Visits {
         let visits = self.strands.entry(strand);
         visits.get_or_insert_with(|| Visits::new(Place::of(strand, now)))
@@ -199,7 +212,9 @@ impl Minimal {
     #[inline]
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let strand = event.strand;
-        self.visits(strand, now);
+        if !matches!(self.strands.get(strand), Some(Some(_))) {
+            self.visits(strand, now);
+        }
         let at = self.profile(strand, event.object());
         let Minimal {
             strands,
@@ -238,15 +253,9 @@ impl Minimal {
             return;
         }
         witnesses.conflicting(event.op, profile, |track, gaps| {
-            let has_news = visits.mask & !track.gaps != 0 || all.is_some();
-            let again = track
-                .last
-                .filter(|last| last.transaction == visits.transaction);
-            if let Some(last) = again.filter(|_| has_news) {
-                if let Some(transaction) = now.transaction(strand) {
-                    let gaps = (&mut track.gaps, gaps);
-                    *full |= !extend(gaps, all, last, visits, point, transaction);
-                }
+            if visits.news(track) || all.is_some() {
+                let transaction = now.transaction(strand);
+                *full |= !extend(track, gaps, all, visits, point, transaction);
             }
             track.last = Some(Last {
                 point,
@@ -295,7 +304,7 @@ impl Minimal {
             let gaps = self.witnesses[mine as usize].gaps(class);
             if gaps.witnesses.is_empty()
                 || betweens.witnesses.is_empty()
-                || guarded(gaps, betweens, now)
+                || !disjoint(gaps.guards(now), betweens.guards(now))
             {
                 continue;
             }
@@ -388,15 +397,20 @@ fn room(all: &Option<Sites>) -> usize {
     }
 }
 
-/// Adds what lies between the last access and this one; false if there is no room.
+/// Adds what lies between the transaction's last access and this one; false if there is no room.
+#[inline(never)]
 fn extend(
-    (mask, gaps): (&mut Mask, &mut List<Gap>),
+    track: &mut Track,
+    gaps: &mut List<Gap>,
     all: &mut Option<Sites>,
-    last: Last,
     visits: &Visits,
     point: Point,
-    transaction: &Transaction,
+    transaction: Option<&Transaction>,
 ) -> bool {
+    let last = visits.last_access(track);
+    let Some((last, transaction)) = last.zip(transaction) else {
+        return true;
+    };
     let mut has_room = true;
     for (length, (id, place)) in visits.since(last.tick).enumerate() {
         if length == STRETCH && all.is_none() {
@@ -406,44 +420,21 @@ fn extend(
             Some(sites) => sites.number(id, [last.point.site, point.site]),
             None => id,
         };
-        if !gaps.has(*mask, id) {
+        if !gaps.has(track.gaps, id) {
             let gap = || Gap {
                 first: last.point,
                 second: point,
                 transaction: transaction.clone(),
             };
-            has_room &= gaps.add(mask, (id, place), room(all), gap);
+            has_room &= gaps.add(&mut track.gaps, (id, place), room(all), gap);
         }
     }
     has_room
 }
 
-/// Is there a lock that all of one list and all of the other hold, so that no pair need be looked
-/// at?
-fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
-    let first = gaps.witnesses.first();
-    let held = now
-        .locks
-        .held(first.map_or(LockState::FREE, |(place, _)| place.state()));
-    held.iter().any(|&Hold { lock, .. }| {
-        let both = always_held(gaps, lock, now).zip(always_held(betweens, lock, now));
-        both.is_some_and(|(mine, theirs)| mine.excludes(theirs))
-    })
-}
-
-/// How a lock is held at all places of a list, if it is: shared where it is so at one.
-fn always_held<W>(list: &List<W>, lock: ObjectId, now: &Context) -> Option<Hold> {
-    let mut shared = false;
-    for (place, _) in &list.witnesses {
-        let held = now.locks.held(place.state());
-        shared |= held.iter().find(|hold| hold.lock == lock)?.shared;
-    }
-    Some(Hold { lock, shared })
-}
-
 impl Analysis for Minimal {
     #[inline]
-    fn fetch(&self, soon: Event, later: Event) {
+    fn fetch(&self, soon: &Event, later: &Event) {
         if is_access(later.op) {
             let (slots, _) = place(key(later.strand, later.object()));
             self.recent.get(slots).map(prefetch);
