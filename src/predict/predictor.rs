@@ -135,7 +135,12 @@ impl Predictor {
             self.hand_overs.hand_over(held, message, event(), position);
         }
         self.hand_overs.push(event(), position);
-        while let Some(&(event, position)) = self.hand_overs.front(false) {
+        self.analyse_ready(false);
+    }
+
+    #[inline]
+    fn analyse_ready(&mut self, has_ended: bool) {
+        while let Some(&(event, position)) = self.hand_overs.front(has_ended) {
             self.hand_overs.pop();
             self.analyse(event, position);
         }
@@ -166,10 +171,7 @@ impl Predictor {
 
     /// There are no more events: what was found?
     pub fn finish(mut self) -> Predictions {
-        while let Some(&(event, position)) = self.hand_overs.front(true) {
-            self.hand_overs.pop();
-            self.analyse(event, position);
-        }
+        self.analyse_ready(true);
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));

@@ -118,10 +118,10 @@ pub(super) struct Cycles<'a, 'b> {
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
     found: FxHashSet<(usize, usize)>,
-    /// For each summary the round in which it was last asked whether it
-    /// [can follow](Self::can_follow), and the answer.
-    followers: Vec<(u32, bool)>,
-    round: u32,
+    /// What was last answered for each summary, and in which round: see [`answer`](Self::answer).
+    answers: Vec<(u64, bool)>,
+    /// In each another question is asked.
+    round: u64,
 }
 
 /// Where a cycle came back to its first transaction.
@@ -167,7 +167,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             hops: Vec::new(),
             strands: Vec::new(),
             found: FxHashSet::default(),
-            followers: vec![(0, false); kept.summaries.len()],
+            answers: vec![(0, false); kept.summaries.len()],
             round: 0,
         }
     }
@@ -183,6 +183,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 }
                 self.found = found.remove(&start).unwrap_or_default();
                 self.strands.push(self.kept.summaries[start].strand);
+                self.round += 1;
                 for out in 0..self.kept.summaries[start].shape.accesses.len() {
                     self.leave((start, out), start, conflicts);
                 }
@@ -215,6 +216,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 return;
             }
             if !class.conflicts(into.class)
+                || left == 1 && !self.leads_back(into.node.0, start)
                 || self.strands.contains(&into.strand)
                 || self.order.before(into.period, period)
             {
@@ -232,11 +234,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn pass(&mut self, at: usize, start: usize, left: usize) {
         match left {
             // The order that holds on every schedule leads back.
-            0 => {
-                if self.is_later(at, start) {
-                    self.close(BY_ORDER, start);
-                }
-            }
+            0 => self.close(BY_ORDER, start),
             1 => self.go_back(at, start),
             _ => self.go_on(at, start, left),
         }
@@ -246,7 +244,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn go_back(&mut self, at: usize, start: usize) {
         let first = self.hops[0].0.1;
         let backs = first + 1..self.summary(start).shape.accesses.len();
-        self.forget_followers();
+        self.round += 1;
         // From the transaction itself, then from those that come later.
         for direct in [true, false] {
             for back in backs.clone() {
@@ -318,22 +316,31 @@ impl<'a, 'b> Cycles<'a, 'b> {
     /// The same for a summary that the cycle may go through before it comes back.
     #[inline]
     fn can_follow(&mut self, at: usize, next: usize, start: usize) -> bool {
-        if self.followers[next].0 != self.round {
-            let strand = self.summary(next).strand;
-            let can_follow = next != at
+        self.answer(next, |it| {
+            let strand = it.summary(next).strand;
+            next != at
                 && next != start
-                && (strand == self.summary(at).strand || !self.strands.contains(&strand))
-                && self.is_later(at, next);
-            self.followers[next] = (self.round, can_follow);
-        }
-        self.followers[next].1
+                && (strand == it.summary(at).strand || !it.strands.contains(&strand))
+                && it.is_later(at, next)
+        })
     }
 
-    fn forget_followers(&mut self) {
-        self.round = self.round.checked_add(1).unwrap_or_else(|| {
-            self.followers.fill((0, false));
-            1
-        });
+    /// Does the order that holds on every schedule lead from a summary to the first one?
+    #[inline]
+    fn leads_back(&mut self, at: usize, start: usize) -> bool {
+        self.answer(at, |it| it.is_later(at, start))
+    }
+
+    /// What was answered for a summary in this round, or is answered now.
+    #[inline]
+    fn answer(&mut self, summary: usize, ask: impl FnOnce(&Self) -> bool) -> bool {
+        let (round, answer) = self.answers[summary];
+        if round == self.round {
+            return answer;
+        }
+        let answer = ask(self);
+        self.answers[summary] = (self.round, answer);
+        answer
     }
 
     /// A cycle: is it possible, and is it new?

@@ -1,7 +1,7 @@
 //! What is kept of the transactions: one summary for all that look the same.
 
 use crate::check::Transaction;
-use crate::dense::Dense;
+use crate::dense::{Dense, Sparse};
 use crate::predict::{Context, Hold, Period, is_access};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -31,8 +31,8 @@ struct Seen {
 #[derive(Debug, Default)]
 struct Representatives {
     seen: Vec<(ObjectId, Class, Seen)>,
-    /// Indices into `seen`, where those are more than a few, by variable and class.
-    index: FxHashMap<u64, u32>,
+    /// Indices into `seen`, by variable and class.
+    index: Sparse,
 }
 
 /// A read, a write, or a kind of update.
@@ -63,17 +63,10 @@ fn key(variable: ObjectId, class: Class) -> u64 {
     u64::from(variable.0) << 8 | u64::from(class.0)
 }
 
-/// So many are found faster by looking at each.
-const FEW: usize = 8;
-
 impl Representatives {
     fn find(&self, variable: ObjectId, class: Class) -> Option<usize> {
-        if self.seen.len() > FEW {
-            let at = self.index.get(&key(variable, class));
-            return at.map(|&at| at as usize);
-        }
-        let mut seen = self.seen.iter();
-        seen.position(|&(known, of, _)| known == variable && of == class)
+        let at = self.index.get(key(variable, class));
+        at.map(|at| at as usize)
     }
 
     fn note(&mut self, variable: ObjectId, seen: Seen) {
@@ -87,15 +80,9 @@ impl Representatives {
     }
 
     fn add(&mut self, variable: ObjectId, class: Class, seen: Seen) {
+        let at = self.seen.len() as u32;
+        self.index.insert(key(variable, class), at);
         self.seen.push((variable, class, seen));
-        let indexed = match self.seen.len() {
-            few if few <= FEW => return,
-            few if few == FEW + 1 => 0,
-            many => many - 1,
-        };
-        for (at, &(variable, class, _)) in self.seen.iter().enumerate().skip(indexed) {
-            self.index.insert(key(variable, class), at as u32);
-        }
     }
 
     fn clear(&mut self) {
@@ -294,6 +281,15 @@ impl Summaries {
             }
         }
         strands.len()
+    }
+
+    /// An access will come soon.
+    #[inline]
+    pub(super) fn fetch(&self, soon: &Event) {
+        if let Some(strand) = self.strands.get(soon.strand).filter(|_| is_access(soon.op)) {
+            let class = Class::of(soon.op);
+            strand.open.accesses.index.fetch(key(soon.object(), class));
+        }
     }
 
     pub(super) fn step(&mut self, event: Event, position: u64, now: &mut Context) {

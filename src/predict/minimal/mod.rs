@@ -30,10 +30,10 @@ use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
 use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt, is_access};
 use crate::check::{Access, Transaction};
-use crate::dense::{Dense, prefetch};
+use crate::dense::{Dense, Sparse};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::{BuildHasher, Hash, Hasher};
+use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
 use visits::{Place, Visits};
 use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Track, Witnesses};
 
@@ -98,10 +98,8 @@ pub struct Minimal {
     strands: Dense<StrandId, Option<Visits>>,
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: FxHashMap<ObjectId, Vec<(StrandId, u32)>>,
-    index: FxHashMap<u64, u32>,
-    /// Some of `index`, each key in one of the two slots that it can have, so that most keys are
-    /// looked up in a table that stays in the cache.
-    recent: Vec<[Slot; 2]>,
+    /// By strand and object.
+    index: Sparse,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
@@ -166,34 +164,10 @@ impl Minimal {
 
     #[inline]
     fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        let key = key(strand, object);
-        let recent = self.recent(key).find(|&at| self.profiles[at].key == key);
-        recent.unwrap_or_else(|| self.look_up(strand, object))
-    }
-
-    /// The profiles at hand that may be the key's.
-    #[inline]
-    fn recent(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
-        let (slots, tag) = place(key);
-        let slots = self.recent.get(slots).into_iter().flatten();
-        let own = slots.filter(move |slot| slot.0 & !Slot::PROFILE == tag);
-        own.map(|slot| (slot.0 & Slot::PROFILE) as usize)
-    }
-
-    #[cold]
-    fn look_up(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        let key = key(strand, object);
-        let at = match self.index.get(&key) {
-            Some(&at) => at as usize,
+        match self.index.get(key(strand, object)) {
+            Some(at) => at as usize,
             None => self.new_profile(strand, object),
-        };
-        if at < Slot::PROFILE as usize {
-            self.recent.resize(SLOTS, [Slot(0); 2]);
-            let (slots, tag) = place(key);
-            let slots = &mut self.recent[slots];
-            *slots = [Slot(at as u32 | tag), slots[0]];
         }
-        at
     }
 
     #[cold]
@@ -203,7 +177,6 @@ impl Minimal {
             self.witnesses.push(Witnesses::default());
             self.profiles.len() as u32 - 1
         });
-        self.profiles[at as usize].key = key(strand, object);
         self.index.insert(key(strand, object), at);
         self.objects.entry(object).or_default().push((strand, at));
         at as usize
@@ -228,7 +201,8 @@ impl Minimal {
             return;
         };
         let (profile, witnesses) = (&mut profiles[at], &mut witnesses[at]);
-        let point = Point {
+        // Made of its parts each time, as the predictor's events are.
+        let point = || Point {
             position,
             site: event.site,
             state: visits.place.state(),
@@ -240,14 +214,15 @@ impl Minimal {
             Some(sites) => sites.number(visits.id, [event.site, SiteId::NONE]),
             None => visits.id,
         };
-        if !lists.betweens.has(track.betweens, id) {
+        let here = (id, visits.place);
+        if !lists.betweens.has(track.betweens, here, room(all), *full) {
             let between = || Between {
-                point,
+                point: point(),
                 transaction: now.transaction(strand).cloned(),
             };
-            let here = (id, visits.place);
-            let room = room(all);
-            *full |= !lists.betweens.add(&mut track.betweens, here, room, between);
+            *full |= !lists
+                .betweens
+                .add(&mut track.betweens, here, room(all), between);
         }
         if !visits.open {
             return;
@@ -255,10 +230,10 @@ impl Minimal {
         witnesses.conflicting(event.op, profile, |track, gaps| {
             if visits.news(track) || all.is_some() {
                 let transaction = now.transaction(strand);
-                *full |= !extend(track, gaps, all, visits, point, transaction);
+                extend(track, gaps, all, full, visits, point(), transaction);
             }
             track.last = Some(Last {
-                point,
+                point: point(),
                 transaction: visits.transaction,
                 tick: visits.tick,
             });
@@ -284,7 +259,7 @@ impl Minimal {
             }
         }
         for (strand, at) in touched {
-            self.index.remove(&key(strand, object));
+            self.index.remove(key(strand, object));
             self.profiles[at as usize] = Profile::default();
             self.witnesses[at as usize] = Witnesses::default();
             self.unused.push(at);
@@ -365,28 +340,7 @@ impl Minimal {
 }
 
 fn key(strand: StrandId, object: ObjectId) -> u64 {
-    (u64::from(strand.0) << 32 | u64::from(object.0)).wrapping_add(1)
-}
-
-/// A profile's number, and in the high bits a tag, which tells most keys of a slot apart.
-#[derive(Clone, Copy, Debug)]
-struct Slot(u32);
-
-impl Slot {
-    const PROFILE: u32 = (1 << 24) - 1;
-}
-
-/// How many pairs of keys are at hand: 512 KiB.
-const SLOTS: usize = 1 << 16;
-
-/// The slots of a key, and its tag, which is not 0.
-#[inline]
-fn place(key: u64) -> (usize, u32) {
-    let hash = FxBuildHasher.hash_one(key);
-    (
-        hash as usize % SLOTS,
-        (hash >> 16) as u32 & !Slot::PROFILE | 1 << 31,
-    )
+    u64::from(strand.0) << 32 | u64::from(object.0)
 }
 
 /// How many witnesses a list takes.
@@ -397,51 +351,55 @@ fn room(all: &Option<Sites>) -> usize {
     }
 }
 
-/// Adds what lies between the transaction's last access and this one; false if there is no room.
+/// Adds what lies between the transaction's last access and this one; `full` if there is no room.
 #[inline(never)]
 fn extend(
     track: &mut Track,
     gaps: &mut List<Gap>,
     all: &mut Option<Sites>,
+    full: &mut bool,
     visits: &Visits,
     point: Point,
     transaction: Option<&Transaction>,
-) -> bool {
+) {
     let last = visits.last_access(track);
     let Some((last, transaction)) = last.zip(transaction) else {
-        return true;
+        return;
     };
-    let mut has_room = true;
     for (length, (id, place)) in visits.since(last.tick).enumerate() {
         if length == STRETCH && all.is_none() {
-            return false;
+            *full = true;
+            return;
         }
         let id = match all {
             Some(sites) => sites.number(id, [last.point.site, point.site]),
             None => id,
         };
-        if !gaps.has(track.gaps, id) {
+        let there = (id, place);
+        if !gaps.has(track.gaps, there, room(all), *full) {
             let gap = || Gap {
                 first: last.point,
                 second: point,
                 transaction: transaction.clone(),
             };
-            has_room &= gaps.add(&mut track.gaps, (id, place), room(all), gap);
+            // Most lists have one.
+            if gaps.witnesses.is_empty() {
+                gaps.witnesses.reserve_exact(1);
+            }
+            *full |= !gaps.add(&mut track.gaps, there, room(all), gap);
         }
     }
-    has_room
 }
 
 impl Analysis for Minimal {
     #[inline]
     fn fetch(&self, soon: &Event, later: &Event) {
         if is_access(later.op) {
-            let (slots, _) = place(key(later.strand, later.object()));
-            self.recent.get(slots).map(prefetch);
+            self.index.fetch(key(later.strand, later.object()));
         }
         if is_access(soon.op) {
-            let own = self.recent(key(soon.strand, soon.object()));
-            own.for_each(|at| self.profiles[at].fetch());
+            let own = self.index.get(key(soon.strand, soon.object()));
+            own.inspect(|&at| self.profiles[at as usize].fetch());
         }
     }
 

@@ -75,16 +75,30 @@ impl<W> Default for List<W> {
 }
 
 impl<W> List<W> {
+    /// Whether it has the place, or takes no more and that is `known`.
     #[inline]
-    pub(super) fn has(&self, mask: Mask, id: u32) -> bool {
+    pub(super) fn has(
+        &self,
+        mask: Mask,
+        (id, place): (u32, Place),
+        room: usize,
+        known: bool,
+    ) -> bool {
         match 1_u64.checked_shl(id) {
             Some(bit) => mask & bit != 0,
+            None if known && !self.has_room(place, room) => true,
             None => self.beyond.as_ref().is_some_and(|ids| ids.contains(&id)),
         }
     }
 
-    /// False if there is no room. A place at which nothing is held has more: it stands for all
-    /// others.
+    /// A place at which nothing is held has more room: it stands for all others.
+    #[inline]
+    fn has_room(&self, place: Place, room: usize) -> bool {
+        let is_free = place.state() == LockState::FREE;
+        self.witnesses.len() < room.saturating_mul(1 + usize::from(is_free))
+    }
+
+    /// False if there is no room.
     #[cold]
     pub(super) fn add(
         &mut self,
@@ -98,16 +112,8 @@ impl<W> List<W> {
             Some(bit) => *mask |= bit,
             None => drop(self.beyond.get_or_insert_default().insert(id)),
         }
-        let room = match place.state() {
-            LockState::FREE => room.saturating_mul(2),
-            _ => room,
-        };
-        let has_room = self.witnesses.len() < room;
+        let has_room = self.has_room(place, room);
         if has_room {
-            // Most lists of gaps have one.
-            if self.witnesses.is_empty() {
-                self.witnesses.reserve_exact(1);
-            }
             self.witnesses.push((place, witness()));
         }
         has_room
@@ -121,6 +127,9 @@ impl<W> List<W> {
             let first = places.next().map(|state| now.locks.held(state).to_vec());
             let mut guards = first.unwrap_or_default();
             for state in places {
+                if guards.is_empty() {
+                    break;
+                }
                 let held = now.locks.held(state);
                 guards.retain_mut(|guard| {
                     let same = held.iter().find(|hold| hold.lock == guard.lock);
@@ -162,8 +171,6 @@ pub(super) struct Lists {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Profile {
-    /// Of whom and what; 0 is nobody's.
-    pub(super) key: u64,
     read: Track,
     change: Track,
     has_updates: bool,
