@@ -26,7 +26,7 @@ macro_rules! loads {
                 let mut random = 0x9e37_79b9_7f4a_7c15_u64;
                 for _ in 0..400_000 {
                     // Each step waits for the one before: about 50 ns in all.
-                    for _ in 0..20 {
+                    for _ in 0..30 {
                         random ^= random << 13;
                         random ^= random >> 7;
                         random ^= random << 17;
