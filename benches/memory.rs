@@ -8,25 +8,27 @@ use std::process::Command;
 
 const THREADS: usize = 10_000;
 /// Objects of each thread.
-const OWN: usize = 64;
+const OWN: [usize; 2] = [64, 1];
 const OBJECTS: usize = 1_000_000;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, kind, load] = &arguments[..] {
         let resident = match (kind.as_str(), load.as_str()) {
-            ("std", "threads") => with_std::threads(),
             ("std", "objects") => with_std::objects(),
-            (_, "threads") => with_aerodrome::threads(),
-            _ => with_aerodrome::objects(),
+            ("std", own) => with_std::threads(own.parse().expect("objects of a thread")),
+            (_, "objects") => with_aerodrome::objects(),
+            (_, own) => with_aerodrome::threads(own.parse().expect("objects of a thread")),
         };
         println!("{resident}");
         return;
     }
     println!("| alive | std, MiB | aerodrome, MiB | bytes more for each |");
     println!("|---|---|---|---|");
-    let threads = format!("{THREADS} threads of {OWN} objects");
-    line("threads", &threads, THREADS);
+    for own in OWN {
+        let threads = format!("{THREADS} threads of {own} objects");
+        line(&own.to_string(), &threads, THREADS);
+    }
     line("objects", &format!("{OBJECTS} objects"), OBJECTS);
 }
 
@@ -56,7 +58,7 @@ fn resident() -> u64 {
 macro_rules! loads {
     ($name:ident, $from:ident) => {
         mod $name {
-            use super::{OBJECTS, OWN, THREADS, resident};
+            use super::{OBJECTS, THREADS, resident};
             use $from::sync::{Barrier, Mutex};
             use $from::thread;
 
@@ -81,12 +83,13 @@ macro_rules! loads {
                 resident
             }
 
-            pub(super) fn threads() -> u64 {
+            pub(super) fn threads(own: usize) -> u64 {
                 let (ready, done) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
                 thread::scope(|scope| {
                     for _ in 0..THREADS {
-                        let run = || {
-                            let locks = locks(OWN);
+                        let (ready, done) = (&ready, &done);
+                        let run = move || {
+                            let locks = locks(own);
                             ready.wait();
                             done.wait();
                             drop(locks);

@@ -33,12 +33,18 @@ fn time(load: impl FnOnce()) -> Duration {
 }
 
 fn main() {
-    let loads: [Load; 9] = [
+    let loads: [Load; 10] = [
         (
             "uncontended lock in a transaction",
             1.6,
             with_std::uncontended_lock,
             with_aerodrome::uncontended_lock,
+        ),
+        (
+            "the same, with 50 ns of work between",
+            1.15,
+            with_std::lock_and_work,
+            with_aerodrome::lock_and_work,
         ),
         (
             "four threads, a lock each",
@@ -120,6 +126,6 @@ fn main() {
         }
         let (plain, checked) = (median(plains), median(checkeds));
         let ratio = checked.as_secs_f64() / plain.as_secs_f64();
-        println!("{name:<36} {plain:>10.2?} {checked:>10.2?} {ratio:>7.2} {target:>7.1}");
+        println!("{name:<36} {plain:>10.2?} {checked:>10.2?} {ratio:>7.2} {target:>7.2}");
     }
 }

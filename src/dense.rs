@@ -1,10 +1,13 @@
 //! Tables by dense numbers, and vector clocks, which are such tables.
 
+mod sparse;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::trace::{BlockId, ObjectId, StrandId};
+pub(crate) use sparse::Sparse;
 
 /// A number that is dense: tables are indexed by it.
 pub trait Id: Copy {

@@ -21,6 +21,21 @@ macro_rules! loads {
                 black_box(counter.into_inner().unwrap());
             }
 
+            pub(crate) fn lock_and_work() {
+                let counter = Mutex::new(0_u64);
+                let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+                for _ in 0..400_000 {
+                    // Each step waits for the one before: about 50 ns in all.
+                    for _ in 0..30 {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                    }
+                    atomic! { *counter.lock().unwrap() += random & 1; }
+                }
+                black_box(counter.into_inner().unwrap());
+            }
+
             pub(crate) fn own_locks() {
                 let counters: [_; 4] = std::array::from_fn(|_| Mutex::new(0_u64));
                 thread::scope(|s| {

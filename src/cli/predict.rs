@@ -117,13 +117,13 @@ fn predict(
     let rules = arguments.rules.unwrap_or_default();
     let all = arguments.all;
     let mut feed = Feed::new(semantics, kinds, Options { rules, all });
-    let events = super::feed::feed(
+    let events = super::feed::feed_runs(
         source.as_mut(),
         not_atomic.as_mut(),
         terminal.progress(file),
-        |_, event, position, names| {
-            if let Some(event) = event {
-                feed.step(event, position, names);
+        |run, names| {
+            for (event, position) in run.events[..run.count].iter().zip(run.position..) {
+                feed.step(*event, position, names);
             }
             ControlFlow::Continue(())
         },

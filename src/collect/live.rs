@@ -17,7 +17,11 @@ const PLACE_OF_BLOCK: u32 = 1 << 30;
 #[derive(Debug, Default)]
 pub(super) struct Live {
     strands: Vec<StrandName>,
-    objects: Vec<Option<Definition>>,
+    /// For each object the number of its definition; 0 is none. A program has few definitions, one
+    /// for each type and place in the source, and may have millions of objects.
+    objects: Vec<u32>,
+    definitions: Vec<Definition>,
+    definition_numbers: FxHashMap<Definition, u32>,
     names: FxHashMap<u32, u32>,
     /// Names and families.
     former_strands: Former<(String, u32)>,
@@ -78,16 +82,36 @@ impl Live {
     pub(super) fn add_object(&mut self, id: u32, definition: Definition, now: Moment) {
         let at = id as usize;
         if self.objects.len() <= at {
-            self.objects.resize((at + 1).next_power_of_two(), None);
+            self.objects.resize((at + 1).next_power_of_two(), 0);
         }
         if now.is_quiet {
             self.former_objects.forget_all();
         }
-        if let Some(old) = self.objects[at].replace(definition) {
+        let number = self.number(definition);
+        let old = std::mem::replace(&mut self.objects[at], number);
+        if let Some(old) = self.definition(old) {
             let name = self.names.remove(&id);
             let old = (!now.is_quiet).then_some((old, name));
             self.former_objects.hand_over(id, now.position, old);
         }
+    }
+
+    fn number(&mut self, definition: Definition) -> u32 {
+        let numbers = &mut self.definition_numbers;
+        *numbers.entry(definition).or_insert_with(|| {
+            self.definitions.push(definition);
+            self.definitions.len() as u32
+        })
+    }
+
+    fn definition(&self, number: u32) -> Option<Definition> {
+        let at = number.checked_sub(1)?;
+        Some(self.definitions[at as usize])
+    }
+
+    fn definition_of(&self, object: ObjectId) -> Option<Definition> {
+        let number = self.objects.get(object.0 as usize)?;
+        self.definition(*number)
     }
 
     pub(super) fn name(&mut self, object: u32, name: u32) {
@@ -134,7 +158,7 @@ impl Names for Live {
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        let definition = self.objects.get(id.0 as usize).copied().flatten();
+        let definition = self.definition_of(id);
         let name = self.names.get(&id.0).copied();
         definition.map_or(
             ObjectInfo {
@@ -149,10 +173,8 @@ impl Names for Live {
 
     #[inline]
     fn kind(&self, id: ObjectId) -> ObjectKind {
-        match self.objects.get(id.0 as usize) {
-            Some(Some(definition)) => definition.kind,
-            _ => ObjectKind::Variable,
-        }
+        let definition = self.definition_of(id);
+        definition.map_or(ObjectKind::Variable, |definition| definition.kind)
     }
 
     fn site(&self, id: SiteId) -> Option<SiteInfo> {

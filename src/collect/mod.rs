@@ -40,7 +40,7 @@ struct Collector {
     merge: Merge,
     session: Session,
     /// The record for which somebody has waited in vain: nobody else does.
-    given_up: Option<(ObjectId, u64)>,
+    given_up: Option<(ObjectId, Option<u32>)>,
 }
 
 impl Collector {

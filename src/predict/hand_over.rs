@@ -115,17 +115,16 @@ impl HandOvers {
     #[inline]
     pub(super) fn push(&mut self, event: Event, position: u64) {
         if changes_lock(event.op) {
-            self.track(event);
+            self.track(event.strand, event.op, event.object());
         }
         self.window.push_back((event, position));
     }
 
-    fn track(&mut self, event: Event) {
-        let (lock, strand) = (event.object(), event.strand);
+    fn track(&mut self, strand: StrandId, op: Op, lock: ObjectId) {
         let holder = self.holders.entry(lock);
         let before = *holder;
         let all = &mut self.readers;
-        *holder = match (event.op, before) {
+        *holder = match (op, before) {
             (Op::Acquire | Op::Upgrade, _) => Holder::One(strand),
             (Op::AcquireShared | Op::Downgrade, _) => {
                 let readers = all.entry(lock).or_default();
@@ -152,21 +151,25 @@ impl HandOvers {
 
     /// Two events that come a little later.
     #[inline]
-    pub(super) fn ahead(&self) -> Option<[Event; 2]> {
-        let (later, _) = *self.window.get(AHEAD - 1)?;
-        Some([self.window[AHEAD / 2].0, later])
+    pub(super) fn ahead(&self) -> Option<[&Event; 2]> {
+        let (later, _) = self.window.get(AHEAD - 1)?;
+        Some([&self.window[AHEAD / 2].0, later])
     }
 
-    /// The next event that need not wait any longer; any where the trace has ended.
+    /// The next event, if it need not wait any longer; any where the trace has ended.
     #[inline]
-    pub(super) fn pop(&mut self, has_ended: bool) -> Option<(Event, u64)> {
+    pub(super) fn front(&self, has_ended: bool) -> Option<&(Event, u64)> {
         let most = if self.held > 0 { WINDOW } else { AHEAD };
-        if self.window.len() <= most && !has_ended {
-            return None;
+        let is_ready = self.window.len() > most || has_ended;
+        self.window.front().filter(|_| is_ready)
+    }
+
+    /// The next event leaves.
+    #[inline]
+    pub(super) fn pop(&mut self) {
+        if let Some((_, position)) = self.window.pop_front() {
+            self.left = position;
         }
-        let next = self.window.pop_front()?;
-        self.left = next.1;
-        Some(next)
     }
 }
 

@@ -17,27 +17,30 @@ use rustc_hash::FxHashMap;
 pub struct Ledger {
     /// The trace's number to ours.
     strands: Dense<StrandId, Option<StrandId>>,
-    objects: Dense<ObjectId, Option<ObjectId>>,
+    objects: Dense<ObjectId, Option<Owner>>,
     /// Ours to the trace's.
     strand_numbers: Vec<StrandId>,
-    owners: Vec<Owner>,
+    object_numbers: Vec<ObjectId>,
     /// What the dead were called.
     strand_infos: FxHashMap<StrandId, StrandInfo>,
     object_infos: FxHashMap<ObjectId, ObjectInfo>,
 }
 
+/// Who has one of the trace's numbers.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
-    number: ObjectId,
-    /// The first strand that used it; nothing for what the trace does not have.
-    strand: Option<StrandId>,
-    shared: bool,
+    ours: ObjectId,
+    /// The first strand that used it.
+    strand: StrandId,
+    /// Others have used it, too.
+    is_shared: bool,
 }
 
 impl Ledger {
-    /// The same event with numbers of our own. Nothing for an event that no analysis looks at.
+    /// Our own numbers for the event's strand and target. Nothing for an event that no analysis
+    /// looks at.
     #[inline]
-    pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<Event> {
+    pub fn renumber(&mut self, event: Event, names: &dyn Names) -> Option<(StrandId, u32)> {
         let strand = self.strand(event.strand);
         let target = match event.op {
             Op::Begin | Op::End | Op::Split | Op::Restart | Op::Pause | Op::Notify => event.target,
@@ -56,16 +59,12 @@ impl Ledger {
             Op::Fork => self.new_strand(event.other()).0,
             Op::Retire | Op::Recv => {
                 let object = self.object(event.object(), strand);
-                self.retire(event.object(), object, names);
+                self.retire(event.object(), names);
                 object.0
             }
             _ => self.object(event.object(), strand).0,
         };
-        Some(Event {
-            strand,
-            target,
-            ..event
-        })
+        Some((strand, target))
     }
 
     #[inline]
@@ -86,36 +85,32 @@ impl Ledger {
 
     #[inline]
     fn object(&mut self, object: ObjectId, strand: StrandId) -> ObjectId {
-        let ours = match self.objects.get(object) {
-            Some(&Some(ours)) => ours,
-            _ => {
-                let ours = self.own(object, Some(strand));
-                *self.objects.entry(object) = Some(ours);
-                ours
-            }
-        };
-        let owner = &mut self.owners[ours.0 as usize];
-        owner.shared |= owner.strand != Some(strand);
+        if let Some(Some(owner)) = self.objects.get_mut(object) {
+            owner.is_shared |= owner.strand != strand;
+            return owner.ours;
+        }
+        let ours = self.own(object);
+        *self.objects.entry(object) = Some(Owner {
+            ours,
+            strand,
+            is_shared: false,
+        });
         ours
     }
 
-    fn own(&mut self, number: ObjectId, strand: Option<StrandId>) -> ObjectId {
-        self.owners.push(Owner {
-            number,
-            strand,
-            shared: false,
-        });
-        ObjectId(self.owners.len() as u32 - 1)
+    fn own(&mut self, number: ObjectId) -> ObjectId {
+        self.object_numbers.push(number);
+        ObjectId(self.object_numbers.len() as u32 - 1)
     }
 
     /// An object that the trace does not have.
     pub(super) fn new_object(&mut self) -> ObjectId {
-        self.own(ObjectId(self.owners.len() as u32), None)
+        self.own(ObjectId(self.object_numbers.len() as u32))
     }
 
-    fn retire(&mut self, number: ObjectId, ours: ObjectId, names: &dyn Names) {
-        self.objects[number] = None;
-        if self.owners[ours.0 as usize].shared {
+    fn retire(&mut self, number: ObjectId, names: &dyn Names) {
+        let owner = self.objects.take(number);
+        if let Some(Owner { ours, .. }) = owner.filter(|owner| owner.is_shared) {
             self.object_infos.insert(ours, names.object(number));
         }
     }
@@ -127,7 +122,7 @@ impl Ledger {
 
     /// The trace's own number of an object.
     pub fn object_number(&self, object: ObjectId) -> ObjectId {
-        self.owners[object.0 as usize].number
+        self.object_numbers[object.0 as usize]
     }
 
     /// Names for our numbers, given the trace's names at its end.

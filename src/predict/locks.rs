@@ -13,10 +13,11 @@
 //! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
 //! counts as taken exclusively.
 
-use super::changes_lock;
+use super::{changes_lock, takes_lock};
 use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
 
 /// How many locks a history has at most.
 const HISTORY: usize = 32;
@@ -51,12 +52,47 @@ impl Hold {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct State {
     /// In the order of acquisition.
     held: Vec<Hold>,
-    /// For each lock of `held`: what was taken after it, sorted, each lock once.
-    histories: Vec<Vec<Hold>>,
+    /// One history after the other, each sorted, each lock once.
+    taken: Vec<Hold>,
+    /// For each lock of `held` the end of its history in `taken`.
+    ends: Vec<u32>,
+}
+
+impl State {
+    /// For each lock of `held`: what was taken after it.
+    fn histories(&self) -> impl Iterator<Item = &[Hold]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let ranges = starts.zip(&self.ends);
+        ranges.map(|(&start, &end)| &self.taken[start as usize..end as usize])
+    }
+
+    /// Another lock is held, since when these locks were taken, and then perhaps one more.
+    fn push(&mut self, held: Hold, history: &[Hold], then: Option<Hold>) {
+        self.held.push(held);
+        let start = self.taken.len();
+        self.taken.extend_from_slice(history);
+        if let Some(hold) = then {
+            match history.binary_search_by_key(&hold.lock, |hold| hold.lock) {
+                Ok(at) => self.taken[start + at].shared &= hold.shared,
+                Err(at) if history.len() < HISTORY => self.taken.insert(start + at, hold),
+                Err(_) => {}
+            }
+        }
+        self.ends.push(self.taken.len() as u32);
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.ends.hash(&mut hasher);
+        for hold in self.held.iter().chain(&self.taken) {
+            hasher.write_u64(u64::from(hold.lock.0) << 1 | u64::from(hold.shared));
+        }
+        hasher.finish()
+    }
 }
 
 /// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
@@ -75,7 +111,8 @@ struct Bloom {
 pub struct Locks {
     states: Vec<State>,
     blooms: Vec<Bloom>,
-    ids: FxHashMap<State, LockState>,
+    /// By the hash of a state, or one of the next numbers.
+    ids: FxHashMap<u64, LockState>,
     transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
     current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
@@ -89,7 +126,7 @@ impl Default for Locks {
         Locks {
             states: vec![State::default()],
             blooms: vec![Bloom::default()],
-            ids: FxHashMap::from_iter([(State::default(), LockState::FREE)]),
+            ids: FxHashMap::from_iter([(State::default().hash(), LockState::FREE)]),
             transitions: FxHashMap::default(),
             current: Dense::new(),
             again: FxHashMap::default(),
@@ -145,58 +182,53 @@ impl Locks {
     #[cold]
     fn change(&mut self, key: (LockState, Op, ObjectId), position: u64) -> Option<LockState> {
         let (from, op, lock) = key;
-        let mut state = self.states[from.0 as usize].clone();
-        let at = state.held.iter().position(|hold| hold.lock == lock);
-        match op {
-            Op::Acquire | Op::AcquireShared => {
-                if at.is_some() {
-                    return None;
-                }
-                let shared = op == Op::AcquireShared;
-                let hold = Hold { lock, shared };
-                let histories = state.histories.iter_mut();
-                histories.for_each(|history| take(history, hold));
-                state.held.push(hold);
-                state.histories.push(Vec::new());
-            }
-            Op::Release => {
-                let at = at?;
-                if at + 1 != state.held.len() {
-                    // The first such release of the trace is the first of its transition, too.
-                    self.not_nested.get_or_insert(position);
-                }
-                state.held.remove(at);
-                state.histories.remove(at);
-            }
-            Op::Upgrade => {
-                let at = at?;
-                let shared = false;
-                state.held[at] = Hold { lock, shared };
-                let histories = state.histories.iter_mut();
-                histories.for_each(|history| take(history, Hold { lock, shared }));
-                // It excludes others from now on only.
-                state.histories[at].clear();
-            }
-            _ => state.held[at?].shared = true,
+        let state = &self.states[from.0 as usize];
+        let is_held = state.held.iter().any(|hold| hold.lock == lock);
+        if is_held == matches!(op, Op::Acquire | Op::AcquireShared) {
+            return None;
         }
-        let to = self.intern(state);
+        let is_last = state.held.last().is_some_and(|hold| hold.lock == lock);
+        if op == Op::Release && !is_last {
+            // The first such release of the trace is the first of its transition, too.
+            self.not_nested.get_or_insert(position);
+        }
+        let mut next = State::default();
+        let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
+        let hold = Hold { lock, shared };
+        let takes = takes_lock(op).then_some(hold);
+        for (&held, history) in state.held.iter().zip(state.histories()) {
+            match op {
+                _ if held.lock != lock => next.push(held, history, takes),
+                Op::Release => {}
+                // It excludes others from now on only.
+                Op::Upgrade => next.push(hold, &[], None),
+                _ => next.push(hold, history, None),
+            }
+        }
+        if !is_held {
+            next.push(hold, &[], None);
+        }
+        let to = self.intern(next);
         self.transitions.insert(key, to);
         Some(to)
     }
 
     fn intern(&mut self, state: State) -> LockState {
-        if let Some(&id) = self.ids.get(&state) {
-            return id;
+        let mut hash = state.hash();
+        while let Some(&id) = self.ids.get(&hash) {
+            if self.states[id.0 as usize] == state {
+                return id;
+            }
+            hash = hash.wrapping_add(1);
         }
         let id = LockState(u32::try_from(self.states.len()).expect("fewer than 2^32 lock states"));
         let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
-        let histories = state.histories.iter();
         self.blooms.push(Bloom {
             held: bits(&state.held),
-            taken: histories.fold(0, |all, history| all | bits(history)),
+            taken: bits(&state.taken),
         });
-        self.states.push(state.clone());
-        self.ids.insert(state, id);
+        self.states.push(state);
+        self.ids.insert(hash, id);
         id
     }
 
@@ -215,7 +247,7 @@ impl Locks {
     pub(super) fn taken_in_either_order(&self) -> bool {
         let mut nested: FxHashSet<(ObjectId, ObjectId)> = FxHashSet::default();
         let states = self.states.iter();
-        let held = states.flat_map(|state| state.held.iter().zip(&state.histories));
+        let held = states.flat_map(|state| state.held.iter().zip(state.histories()));
         nested.extend(held.flat_map(|(outer, taken)| {
             let inner = taken.iter().filter(|inner| inner.lock != outer.lock);
             inner.map(|inner| (outer.lock, inner.lock))
@@ -255,8 +287,8 @@ impl Locks {
     /// `p` after `q`?
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
         let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
-        a.held.iter().zip(&a.histories).any(|(&p, after_p)| {
-            let mut other = b.held.iter().zip(&b.histories);
+        a.held.iter().zip(a.histories()).any(|(&p, after_p)| {
+            let mut other = b.held.iter().zip(b.histories());
             other.any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
         })
     }
@@ -265,14 +297,6 @@ impl Locks {
 /// Is no lock of one set excluded by a lock of the other?
 pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
     !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
-}
-
-fn take(history: &mut Vec<Hold>, hold: Hold) {
-    match history.binary_search_by_key(&hold.lock, |hold| hold.lock) {
-        Ok(at) => history[at].shared &= hold.shared,
-        Err(at) if history.len() < HISTORY => history.insert(at, hold),
-        Err(_) => {}
-    }
 }
 
 fn took(history: &[Hold], hold: Hold) -> bool {

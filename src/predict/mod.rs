@@ -325,7 +325,7 @@ impl Context {
 pub trait Analysis {
     /// The one event will come soon, and the other a little later: what they need can be fetched
     /// from memory.
-    fn fetch(&self, _soon: Event, _later: Event) {}
+    fn fetch(&self, _soon: &Event, _later: &Event) {}
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.

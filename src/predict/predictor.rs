@@ -112,23 +112,36 @@ impl Predictor {
     /// Takes the next event. `names` are those at the event, for what dies with it.
     #[inline]
     pub fn step(&mut self, recorded: Event, position: u64, names: &dyn Names) {
-        let Some(mut event) = self.ledger.renumber(recorded, names) else {
+        let Some((strand, target)) = self.ledger.renumber(recorded, names) else {
             return;
         };
-        if let Op::CompareExchangeFailed | Op::Vain(_) = event.op {
-            if !self.context.reads.is_on() {
-                event.op = Op::Read;
-            }
-        }
+        let op = match recorded.op {
+            Op::CompareExchangeFailed | Op::Vain(_) if !self.context.reads.is_on() => Op::Read,
+            op => op,
+        };
+        // Made of its parts for whoever takes it: one event for all would be in memory, and to copy
+        // it as a whole would have to wait until all of its parts are stored.
+        let event = || Event {
+            strand,
+            target,
+            op,
+            site: recorded.site,
+        };
         let kind = || names.kind(recorded.object());
-        self.context.reads.classify(event, kind);
-        if let Some(held) = self.hand_overs.held_by_another(event) {
+        self.context.reads.classify(event(), kind);
+        if let Some(held) = self.hand_overs.held_by_another(event()) {
             let message = self.ledger.new_object();
             self.context.skeleton.carry(message, held.1);
-            self.hand_overs.hand_over(held, message, event, position);
+            self.hand_overs.hand_over(held, message, event(), position);
         }
-        self.hand_overs.push(event, position);
-        while let Some((event, position)) = self.hand_overs.pop(false) {
+        self.hand_overs.push(event(), position);
+        self.analyse_ready(false);
+    }
+
+    #[inline]
+    fn analyse_ready(&mut self, has_ended: bool) {
+        while let Some(&(event, position)) = self.hand_overs.front(has_ended) {
+            self.hand_overs.pop();
             self.analyse(event, position);
         }
     }
@@ -158,9 +171,7 @@ impl Predictor {
 
     /// There are no more events: what was found?
     pub fn finish(mut self) -> Predictions {
-        while let Some((event, position)) = self.hand_overs.pop(true) {
-            self.analyse(event, position);
-        }
+        self.analyse_ready(true);
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));

@@ -230,7 +230,7 @@ impl Skeleton {
     /// The lock that the event hands over or receives.
     pub(super) fn carried(&self, event: Event) -> Option<ObjectId> {
         let is_message = matches!(event.op, Op::Send | Op::Recv);
-        let carried = self.carried.get(&event.object()).filter(|_| is_message)?;
+        let carried = is_message.then(|| self.carried.get(&event.object()))??;
         Some(carried.hold.lock)
     }
 

@@ -194,16 +194,18 @@ impl Interner {
         }
     }
 
-    /// Whether the array is larger than what stays in the cache beside all else: 256 KiB.
-    pub(crate) fn is_large(&self) -> bool {
-        self.numbered.len() > 1 << 16
+    /// The key's place in the array, if it has one; it is brought into the cache.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, key: &Key<'_>) -> Option<u32> {
+        let number = self.number(key)?;
+        prefetch(self.numbered.get(number)?);
+        Some(number as u32)
     }
 
-    /// Brings the key's place in the array into the cache, if it has one.
+    /// The number of the name with this place in the array.
     #[inline(always)]
-    pub(crate) fn fetch(&self, key: &Key<'_>) {
-        let number = self.number(key);
-        number.and_then(|at| self.numbered.get(at)).map(prefetch);
+    pub(crate) fn at(&self, place: u32) -> Option<u32> {
+        self.numbered[place as usize].checked_sub(1)
     }
 
     #[inline(never)]

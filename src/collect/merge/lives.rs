@@ -111,8 +111,8 @@ impl Lives {
         if !self.has_retiring() {
             return;
         }
-        let ticket = self.retiring.get(&object).copied().map(u64::from);
-        if ticket.is_some_and(|ticket| ticket == tickets.position(object).all) {
+        let ticket = self.retiring.get(&object).copied();
+        if ticket.is_some() && ticket == tickets.position(object).next() {
             self.retiring.remove(&object);
             sink.event(Event {
                 strand,

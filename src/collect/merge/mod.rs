@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use self::lives::Lives;
 use self::reader::Reader;
-use self::tickets::{Tickets, UNDEFINED};
+use self::tickets::Tickets;
 use self::turn::Policy;
 use crate::check::Whose;
 use crate::record::{Cursor, Record, Strand, What, pool};
@@ -80,12 +80,12 @@ pub(super) struct Missing {
     /// One who waits.
     pub(super) waiter: StrandId,
     pub(super) object: ObjectId,
-    /// The record's place among the object's.
-    pub(super) ticket: u64,
+    /// The record's place among the object's; nothing where it defines the object.
+    pub(super) ticket: Option<u32>,
 }
 
 /// What a record says of a new object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Definition {
     pub(super) kind: ObjectKind,
     /// The code of its type's name; 0 for a message.
@@ -274,7 +274,7 @@ impl Merge {
         Some(Missing {
             waiter: StrandId(reader.id),
             object: ObjectId(record.target()),
-            ticket: position.all,
+            ticket: position.next(),
         })
     }
 
@@ -336,8 +336,8 @@ impl Merge {
             | Exit | Family | GuardRead | GuardWrite | Stack => true,
             Join => self.lives.has_exited(record.target()),
             Watched => self.watched == record.ticket(),
-            Define | Send => self.tickets.position(record.target()).all == UNDEFINED,
-            Name | Busy => self.tickets.position(record.target()).all != UNDEFINED,
+            Define | Send => !self.tickets.position(record.target()).is_defined(),
+            Name | Busy => self.tickets.position(record.target()).is_defined(),
             _ => self.tickets.awaits(record),
         }
     }

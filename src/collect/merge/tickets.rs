@@ -5,33 +5,34 @@ use crate::dense::Dense;
 use crate::record::{Record, What};
 use crate::trace::ObjectId;
 
-/// Where an object's records are.
-#[derive(Clone, Copy, Debug)]
+/// Where an object's records are, in eight bytes: there may be millions.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Position {
-    /// How many it had: the ticket of its next one; [`UNDEFINED`] while there is no such object.
-    pub(super) all: u64,
-    /// How many of these were one of several holders'. The ticket of the next such one counts the
-    /// others.
+    /// How many it had: the ticket of its next one.
+    all: u32,
+    /// Twice how many of these were one of several holders', and one if there is such an object.
+    /// The ticket of the next such record counts the others.
     shared: u32,
 }
 
-pub(super) const UNDEFINED: u64 = u64::MAX;
-
-impl Default for Position {
-    fn default() -> Self {
-        Self::NOWHERE
-    }
-}
-
 impl Position {
-    pub(super) const NOWHERE: Position = Position {
-        all: UNDEFINED,
-        shared: 0,
-    };
+    /// Of no object.
+    pub(super) const NOWHERE: Position = Position { all: 0, shared: 0 };
 
     /// After the first so many records.
-    pub(super) const fn after(all: u64) -> Position {
-        Position { all, shared: 0 }
+    pub(super) const fn after(all: u32) -> Position {
+        Position { all, shared: 1 }
+    }
+
+    /// Whether there is such an object.
+    #[inline(always)]
+    pub(super) fn is_defined(&self) -> bool {
+        self.shared & 1 != 0
+    }
+
+    /// The ticket of the object's next record, if there is such an object.
+    pub(super) fn next(&self) -> Option<u32> {
+        self.is_defined().then_some(self.all)
     }
 
     /// Whether it is a record's turn, where it has a ticket. Records of several holders of a lock
@@ -39,24 +40,26 @@ impl Position {
     #[inline(always)]
     pub(super) fn awaits(&self, ticket: u32, is_shared: bool) -> bool {
         if is_shared {
-            self.all != UNDEFINED && (self.all as u32).wrapping_sub(self.shared) == ticket
+            // The highest bit is lost. No two tickets that are waited for are so far apart.
+            let others = self.all.wrapping_sub(self.shared >> 1);
+            others << 1 == ticket << 1 && self.is_defined()
         } else {
-            self.all == u64::from(ticket)
+            self.all == ticket && self.is_defined()
         }
     }
 
     #[inline(always)]
     pub(super) fn step(&mut self, is_shared: bool) {
-        self.all = u64::from((self.all as u32).wrapping_add(1));
+        self.all = self.all.wrapping_add(1);
         if is_shared {
-            self.shared = self.shared.wrapping_add(1);
+            self.shared = self.shared.wrapping_add(2);
         }
     }
 
     fn step_back(&mut self, is_shared: bool) {
-        self.all = u64::from((self.all as u32).wrapping_sub(1));
+        self.all = self.all.wrapping_sub(1);
         if is_shared {
-            self.shared = self.shared.wrapping_sub(1);
+            self.shared = self.shared.wrapping_sub(2);
         }
     }
 }

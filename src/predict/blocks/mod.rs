@@ -125,6 +125,11 @@ impl Blocks {
 }
 
 impl Analysis for Blocks {
+    #[inline]
+    fn fetch(&self, soon: &Event, _: &Event) {
+        self.kept.fetch(soon);
+    }
+
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         self.kept.step(event, position, now);
     }

@@ -1,13 +1,13 @@
 //! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Summaries, Summary};
+use super::summary::{Class, Summaries, Summary};
 use crate::check::Access;
 use crate::dense::Dense;
 use crate::predict::locks::disjoint;
 use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, conflict, likeness,
+    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, likeness,
 };
 use crate::trace::{ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +20,7 @@ type Node = (usize, usize);
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     node: Node,
-    op: Op,
+    class: Class,
     strand: StrandId,
     period: Period,
 }
@@ -118,6 +118,10 @@ pub(super) struct Cycles<'a, 'b> {
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
     found: FxHashSet<(usize, usize)>,
+    /// What was last answered for each summary, and in which round: see [`answer`](Self::answer).
+    answers: Vec<(u64, bool)>,
+    /// In each another question is asked.
+    round: u64,
 }
 
 /// Where a cycle came back to its first transaction.
@@ -138,7 +142,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             for (index, &(op, variable)) in contended {
                 nodes.entry(variable).or_default().push(Candidate {
                     node: (at, index),
-                    op,
+                    class: Class::of(op),
                     strand: summary.strand,
                     period: summary.periods[index],
                 });
@@ -163,6 +167,8 @@ impl<'a, 'b> Cycles<'a, 'b> {
             hops: Vec::new(),
             strands: Vec::new(),
             found: FxHashSet::default(),
+            answers: vec![(0, false); kept.summaries.len()],
+            round: 0,
         }
     }
 
@@ -177,6 +183,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 }
                 self.found = found.remove(&start).unwrap_or_default();
                 self.strands.push(self.kept.summaries[start].strand);
+                self.round += 1;
                 for out in 0..self.kept.summaries[start].shape.accesses.len() {
                     self.leave((start, out), start, conflicts);
                 }
@@ -203,12 +210,13 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let Some(nodes) = self.nodes.get(&variable).cloned() else {
             return;
         };
-        let period = self.summary(out.0).periods[out.1];
+        let (class, period) = (Class::of(op), self.summary(out.0).periods[out.1]);
         for into in nodes.iter() {
             if !self.findings.compare() {
                 return;
             }
-            if !conflict(op, into.op)
+            if !class.conflicts(into.class)
+                || left == 1 && !self.leads_back(into.node.0, start)
                 || self.strands.contains(&into.strand)
                 || self.order.before(into.period, period)
             {
@@ -226,11 +234,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn pass(&mut self, at: usize, start: usize, left: usize) {
         match left {
             // The order that holds on every schedule leads back.
-            0 => {
-                if self.is_later(at, start) {
-                    self.close(BY_ORDER, start);
-                }
-            }
+            0 => self.close(BY_ORDER, start),
             1 => self.go_back(at, start),
             _ => self.go_on(at, start, left),
         }
@@ -240,6 +244,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
     fn go_back(&mut self, at: usize, start: usize) {
         let first = self.hops[0].0.1;
         let backs = first + 1..self.summary(start).shape.accesses.len();
+        self.round += 1;
         // From the transaction itself, then from those that come later.
         for direct in [true, false] {
             for back in backs.clone() {
@@ -250,14 +255,13 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 let own = nodes.partition_point(|own| own.node.0 < at)
                     ..nodes.partition_point(|own| own.node.0 <= at);
                 let candidates = if direct { own } else { 0..nodes.len() };
-                let period = self.summary(start).periods[back];
+                let (class, period) = (Class::of(op), self.summary(start).periods[back]);
                 for out in &nodes[candidates] {
                     if !self.findings.compare() {
                         return;
                     }
-                    let summary = out.node.0;
-                    let possible = conflict(op, out.op)
-                        && (direct || summary != start && self.can_follow(at, summary))
+                    let possible = class.conflicts(out.class)
+                        && (direct || self.can_follow(at, out.node.0, start))
                         && !self.order.before(period, out.period);
                     if possible {
                         self.hops.push((out.node, (start, back)));
@@ -309,12 +313,34 @@ impl<'a, 'b> Cycles<'a, 'b> {
         }
     }
 
-    /// The same for a summary that the cycle may go through.
-    fn can_follow(&self, at: usize, next: usize) -> bool {
-        let strand = self.summary(next).strand;
-        next != at
-            && (strand == self.summary(at).strand || !self.strands.contains(&strand))
-            && self.is_later(at, next)
+    /// The same for a summary that the cycle may go through before it comes back.
+    #[inline]
+    fn can_follow(&mut self, at: usize, next: usize, start: usize) -> bool {
+        self.answer(next, |it| {
+            let strand = it.summary(next).strand;
+            next != at
+                && next != start
+                && (strand == it.summary(at).strand || !it.strands.contains(&strand))
+                && it.is_later(at, next)
+        })
+    }
+
+    /// Does the order that holds on every schedule lead from a summary to the first one?
+    #[inline]
+    fn leads_back(&mut self, at: usize, start: usize) -> bool {
+        self.answer(at, |it| it.is_later(at, start))
+    }
+
+    /// What was answered for a summary in this round, or is answered now.
+    #[inline]
+    fn answer(&mut self, summary: usize, ask: impl FnOnce(&Self) -> bool) -> bool {
+        let (round, answer) = self.answers[summary];
+        if round == self.round {
+            return answer;
+        }
+        let answer = ask(self);
+        self.answers[summary] = (self.round, answer);
+        answer
     }
 
     /// A cycle: is it possible, and is it new?

@@ -1,7 +1,7 @@
 //! What is kept of the transactions: one summary for all that look the same.
 
 use crate::check::Transaction;
-use crate::dense::Dense;
+use crate::dense::{Dense, Sparse};
 use crate::predict::{Context, Hold, Period, is_access};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -31,60 +31,58 @@ struct Seen {
 #[derive(Debug, Default)]
 struct Representatives {
     seen: Vec<(ObjectId, Class, Seen)>,
-    /// Indices into `seen`, where those are more than a few, by variable and class.
-    index: FxHashMap<u64, u32>,
+    /// Indices into `seen`, by variable and class.
+    index: Sparse,
 }
 
 /// A read, a write, or a kind of update.
-type Class = u8;
-const READ: Class = 0;
-const WRITE: Class = 1;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class(u8);
 
-fn class(op: Op) -> Class {
-    match op {
-        Op::Read => READ,
-        Op::Update(kind) => WRITE + 1 + kind as Class,
-        _ => WRITE,
+impl Class {
+    const READ: Class = Class(0);
+    const WRITE: Class = Class(1);
+
+    pub(super) fn of(op: Op) -> Class {
+        match op {
+            Op::Read => Class::READ,
+            Op::Update(kind) => Class(2 + kind as u8),
+            _ => Class::WRITE,
+        }
+    }
+
+    /// Whether accesses of the two cannot change places; see
+    /// [`conflict`](crate::predict::conflict).
+    #[inline]
+    pub(super) fn conflicts(self, other: Class) -> bool {
+        self != other || self == Class::WRITE
     }
 }
 
 fn key(variable: ObjectId, class: Class) -> u64 {
-    u64::from(variable.0) << 8 | u64::from(class)
+    u64::from(variable.0) << 8 | u64::from(class.0)
 }
-
-/// So many are found faster by looking at each.
-const FEW: usize = 8;
 
 impl Representatives {
     fn find(&self, variable: ObjectId, class: Class) -> Option<usize> {
-        if self.seen.len() > FEW {
-            let at = self.index.get(&key(variable, class));
-            return at.map(|&at| at as usize);
-        }
-        let mut seen = self.seen.iter();
-        seen.position(|&(known, of, _)| known == variable && of == class)
+        let at = self.index.get(key(variable, class));
+        at.map(|at| at as usize)
     }
 
     fn note(&mut self, variable: ObjectId, seen: Seen) {
-        let class = class(seen.op);
+        let class = Class::of(seen.op);
         match self.find(variable, class) {
-            Some(_) if class == READ => {}
+            Some(_) if class == Class::READ => {}
             Some(at) => self.seen[at].2 = seen,
-            None if class == READ && self.find(variable, WRITE).is_some() => {}
+            None if class == Class::READ && self.find(variable, Class::WRITE).is_some() => {}
             None => self.add(variable, class, seen),
         }
     }
 
     fn add(&mut self, variable: ObjectId, class: Class, seen: Seen) {
+        let at = self.seen.len() as u32;
+        self.index.insert(key(variable, class), at);
         self.seen.push((variable, class, seen));
-        let indexed = match self.seen.len() {
-            few if few <= FEW => return,
-            few if few == FEW + 1 => 0,
-            many => many - 1,
-        };
-        for (at, &(variable, class, _)) in self.seen.iter().enumerate().skip(indexed) {
-            self.index.insert(key(variable, class), at as u32);
-        }
     }
 
     fn clear(&mut self) {
@@ -283,6 +281,15 @@ impl Summaries {
             }
         }
         strands.len()
+    }
+
+    /// An access will come soon.
+    #[inline]
+    pub(super) fn fetch(&self, soon: &Event) {
+        if let Some(strand) = self.strands.get(soon.strand).filter(|_| is_access(soon.op)) {
+            let class = Class::of(soon.op);
+            strand.open.accesses.index.fetch(key(soon.object(), class));
+        }
     }
 
     pub(super) fn step(&mut self, event: Event, position: u64, now: &mut Context) {

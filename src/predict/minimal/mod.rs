@@ -26,18 +26,16 @@
 mod visits;
 mod witnesses;
 
+use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
-use super::{
-    Analysis, AnalysisKind, Context, Hold, LockState, Outcome, Prediction, Step, Tier, doubt,
-    is_access,
-};
+use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt, is_access};
 use crate::check::{Access, Transaction};
-use crate::dense::{Dense, prefetch};
+use crate::dense::{Dense, Sparse};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
 use visits::{Place, Visits};
-use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Witnesses};
+use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Track, Witnesses};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -57,13 +55,29 @@ const SCHEDULES: u64 = 2_000;
 const STATES: usize = 20_000;
 
 /// What a reader of the report would call the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
     blocks: (Option<BlockId>, Option<BlockId>),
     sites: [SiteId; 3],
     ops: [Op; 3],
     /// Where a site is missing, the object tells findings apart.
     object: Option<ObjectId>,
+}
+
+impl Hash for Look {
+    /// In few words: there is one look for each pair of witnesses.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let block = |block: Option<BlockId>| block.map_or(u32::MAX, |block| block.0);
+        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        let [a, b, c] = self.ops.map(|op| op.row().code);
+        let ops = u32::from_le_bytes([a, b, c, u8::from(self.object.is_some())]);
+        state.write_u64(pair(block(self.blocks.0), block(self.blocks.1)));
+        state.write_u64(pair(self.sites[0].0, self.sites[1].0));
+        state.write_u64(pair(self.sites[2].0, ops));
+        self.object
+            .iter()
+            .for_each(|object| state.write_u32(object.0));
+    }
 }
 
 /// What looks the same.
@@ -84,10 +98,8 @@ pub struct Minimal {
     strands: Dense<StrandId, Option<Visits>>,
     /// Of the live objects: who has touched them, and what is kept of it.
     objects: FxHashMap<ObjectId, Vec<(StrandId, u32)>>,
-    index: FxHashMap<u64, u32>,
-    /// Some of `index`, each key in one of the two slots that it can have, so that most keys are
-    /// looked up in a table that stays in the cache.
-    recent: Vec<[Slot; 2]>,
+    /// By strand and object.
+    index: Sparse,
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
@@ -139,7 +151,6 @@ impl Minimal {
         self.witnesses.iter().map(Witnesses::count).sum()
     }
 
-    #[inline]
     fn visits(&mut self, strand: StrandId, now: &mut Context) -> &mut Visits {
         let visits = self.strands.entry(strand);
         visits.get_or_insert_with(|| Visits::new(Place::of(strand, now)))
@@ -153,34 +164,10 @@ impl Minimal {
 
     #[inline]
     fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        let key = key(strand, object);
-        let recent = self.recent(key).find(|&at| self.profiles[at].key == key);
-        recent.unwrap_or_else(|| self.look_up(strand, object))
-    }
-
-    /// The profiles at hand that may be the key's.
-    #[inline]
-    fn recent(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
-        let (slots, tag) = place(key);
-        let slots = self.recent.get(slots).into_iter().flatten();
-        let own = slots.filter(move |slot| slot.0 & !Slot::PROFILE == tag);
-        own.map(|slot| (slot.0 & Slot::PROFILE) as usize)
-    }
-
-    #[cold]
-    fn look_up(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        let key = key(strand, object);
-        let at = match self.index.get(&key) {
-            Some(&at) => at as usize,
+        match self.index.get(key(strand, object)) {
+            Some(at) => at as usize,
             None => self.new_profile(strand, object),
-        };
-        if at < Slot::PROFILE as usize {
-            self.recent.resize(SLOTS, [Slot(0); 2]);
-            let (slots, tag) = place(key);
-            let slots = &mut self.recent[slots];
-            *slots = [Slot(at as u32 | tag), slots[0]];
         }
-        at
     }
 
     #[cold]
@@ -190,7 +177,6 @@ impl Minimal {
             self.witnesses.push(Witnesses::default());
             self.profiles.len() as u32 - 1
         });
-        self.profiles[at as usize].key = key(strand, object);
         self.index.insert(key(strand, object), at);
         self.objects.entry(object).or_default().push((strand, at));
         at as usize
@@ -199,7 +185,9 @@ impl Minimal {
     #[inline]
     fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let strand = event.strand;
-        self.visits(strand, now);
+        if !matches!(self.strands.get(strand), Some(Some(_))) {
+            self.visits(strand, now);
+        }
         let at = self.profile(strand, event.object());
         let Minimal {
             strands,
@@ -213,7 +201,8 @@ impl Minimal {
             return;
         };
         let (profile, witnesses) = (&mut profiles[at], &mut witnesses[at]);
-        let point = Point {
+        // Made of its parts each time, as the predictor's events are.
+        let point = || Point {
             position,
             site: event.site,
             state: visits.place.state(),
@@ -225,31 +214,26 @@ impl Minimal {
             Some(sites) => sites.number(visits.id, [event.site, SiteId::NONE]),
             None => visits.id,
         };
-        if !lists.betweens.has(track.betweens, id) {
+        let here = (id, visits.place);
+        if !lists.betweens.has(track.betweens, here, room(all), *full) {
             let between = || Between {
-                point,
+                point: point(),
                 transaction: now.transaction(strand).cloned(),
             };
-            let here = (id, visits.place);
-            let room = room(all);
-            *full |= !lists.betweens.add(&mut track.betweens, here, room, between);
+            *full |= !lists
+                .betweens
+                .add(&mut track.betweens, here, room(all), between);
         }
         if !visits.open {
             return;
         }
         witnesses.conflicting(event.op, profile, |track, gaps| {
-            let has_news = visits.mask & !track.gaps != 0 || all.is_some();
-            let again = track
-                .last
-                .filter(|last| last.transaction == visits.transaction);
-            if let Some(last) = again.filter(|_| has_news) {
-                if let Some(transaction) = now.transaction(strand) {
-                    let gaps = (&mut track.gaps, gaps);
-                    *full |= !extend(gaps, all, last, visits, point, transaction);
-                }
+            if visits.news(track) || all.is_some() {
+                let transaction = now.transaction(strand);
+                extend(track, gaps, all, full, visits, point(), transaction);
             }
             track.last = Some(Last {
-                point,
+                point: point(),
                 transaction: visits.transaction,
                 tick: visits.tick,
             });
@@ -275,7 +259,7 @@ impl Minimal {
             }
         }
         for (strand, at) in touched {
-            self.index.remove(&key(strand, object));
+            self.index.remove(key(strand, object));
             self.profiles[at as usize] = Profile::default();
             self.witnesses[at as usize] = Witnesses::default();
             self.unused.push(at);
@@ -295,7 +279,7 @@ impl Minimal {
             let gaps = self.witnesses[mine as usize].gaps(class);
             if gaps.witnesses.is_empty()
                 || betweens.witnesses.is_empty()
-                || guarded(gaps, betweens, now)
+                || !disjoint(gaps.guards(now), betweens.guards(now))
             {
                 continue;
             }
@@ -356,28 +340,7 @@ impl Minimal {
 }
 
 fn key(strand: StrandId, object: ObjectId) -> u64 {
-    (u64::from(strand.0) << 32 | u64::from(object.0)).wrapping_add(1)
-}
-
-/// A profile's number, and in the high bits a tag, which tells most keys of a slot apart.
-#[derive(Clone, Copy, Debug)]
-struct Slot(u32);
-
-impl Slot {
-    const PROFILE: u32 = (1 << 24) - 1;
-}
-
-/// How many pairs of keys are at hand: 512 KiB.
-const SLOTS: usize = 1 << 16;
-
-/// The slots of a key, and its tag, which is not 0.
-#[inline]
-fn place(key: u64) -> (usize, u32) {
-    let hash = FxBuildHasher.hash_one(key);
-    (
-        hash as usize % SLOTS,
-        (hash >> 16) as u32 & !Slot::PROFILE | 1 << 31,
-    )
+    u64::from(strand.0) << 32 | u64::from(object.0)
 }
 
 /// How many witnesses a list takes.
@@ -388,69 +351,55 @@ fn room(all: &Option<Sites>) -> usize {
     }
 }
 
-/// Adds what lies between the last access and this one; false if there is no room.
+/// Adds what lies between the transaction's last access and this one; `full` if there is no room.
+#[inline(never)]
 fn extend(
-    (mask, gaps): (&mut Mask, &mut List<Gap>),
+    track: &mut Track,
+    gaps: &mut List<Gap>,
     all: &mut Option<Sites>,
-    last: Last,
+    full: &mut bool,
     visits: &Visits,
     point: Point,
-    transaction: &Transaction,
-) -> bool {
-    let mut has_room = true;
+    transaction: Option<&Transaction>,
+) {
+    let last = visits.last_access(track);
+    let Some((last, transaction)) = last.zip(transaction) else {
+        return;
+    };
     for (length, (id, place)) in visits.since(last.tick).enumerate() {
         if length == STRETCH && all.is_none() {
-            return false;
+            *full = true;
+            return;
         }
         let id = match all {
             Some(sites) => sites.number(id, [last.point.site, point.site]),
             None => id,
         };
-        if !gaps.has(*mask, id) {
+        let there = (id, place);
+        if !gaps.has(track.gaps, there, room(all), *full) {
             let gap = || Gap {
                 first: last.point,
                 second: point,
                 transaction: transaction.clone(),
             };
-            has_room &= gaps.add(mask, (id, place), room(all), gap);
+            // Most lists have one.
+            if gaps.witnesses.is_empty() {
+                gaps.witnesses.reserve_exact(1);
+            }
+            *full |= !gaps.add(&mut track.gaps, there, room(all), gap);
         }
     }
-    has_room
-}
-
-/// Is there a lock that all of one list and all of the other hold, so that no pair need be looked
-/// at?
-fn guarded(gaps: &List<Gap>, betweens: &List<Between>, now: &Context) -> bool {
-    let first = gaps.witnesses.first();
-    let held = now
-        .locks
-        .held(first.map_or(LockState::FREE, |(place, _)| place.state()));
-    held.iter().any(|&Hold { lock, .. }| {
-        let both = always_held(gaps, lock, now).zip(always_held(betweens, lock, now));
-        both.is_some_and(|(mine, theirs)| mine.excludes(theirs))
-    })
-}
-
-/// How a lock is held at all places of a list, if it is: shared where it is so at one.
-fn always_held<W>(list: &List<W>, lock: ObjectId, now: &Context) -> Option<Hold> {
-    let mut shared = false;
-    for (place, _) in &list.witnesses {
-        let held = now.locks.held(place.state());
-        shared |= held.iter().find(|hold| hold.lock == lock)?.shared;
-    }
-    Some(Hold { lock, shared })
 }
 
 impl Analysis for Minimal {
     #[inline]
-    fn fetch(&self, soon: Event, later: Event) {
+    fn fetch(&self, soon: &Event, later: &Event) {
         if is_access(later.op) {
-            let (slots, _) = place(key(later.strand, later.object()));
-            self.recent.get(slots).map(prefetch);
+            self.index.fetch(key(later.strand, later.object()));
         }
         if is_access(soon.op) {
-            let own = self.recent(key(soon.strand, soon.object()));
-            own.for_each(|at| self.profiles[at].fetch());
+            let own = self.index.get(key(soon.strand, soon.object()));
+            own.inspect(|&at| self.profiles[at as usize].fetch());
         }
     }
 

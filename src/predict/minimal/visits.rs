@@ -1,6 +1,6 @@
 //! The places that a strand has been to.
 
-use super::witnesses::Mask;
+use super::witnesses::{Last, Mask, Track};
 use crate::predict::{Context, LockState, Period};
 use crate::trace::StrandId;
 use rustc_hash::FxHashMap;
@@ -25,6 +25,12 @@ impl Place {
 }
 
 const END: u32 = u32::MAX;
+
+/// The place in a mask; all of it for a place that has none.
+#[inline]
+fn bit(id: u32) -> Mask {
+    1_u64.checked_shl(id).unwrap_or(Mask::MAX)
+}
 
 /// A place that a strand has been to, and when last in the open transaction.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +61,9 @@ pub(super) struct Visits {
     pub(super) tick: u32,
     /// The tick at which the current period was entered.
     period: u32,
-    /// The place without locks that was last visited in the transaction.
+    /// The place without locks that was last visited in the transaction, and when.
     free: u32,
+    freed: u32,
     /// How many transactions there have been.
     pub(super) transaction: u32,
     pub(super) open: bool,
@@ -74,6 +81,7 @@ impl Visits {
             tick: 0,
             period: 0,
             free: END,
+            freed: 0,
             transaction: 0,
             open: false,
         };
@@ -86,7 +94,7 @@ impl Visits {
     pub(super) fn since(&self, tick: u32) -> impl Iterator<Item = (u32, Place)> {
         let visit = |id: u32| self.visits.get(id as usize);
         let is_since = move |id: u32| visit(id).is_some_and(|visit| visit.tick >= tick);
-        let is_free = self.period <= tick && is_since(self.free);
+        let is_free = self.was_free_since(tick);
         let first = if is_free { self.free } else { self.newest };
         let ids = std::iter::successors(Some(first), move |&id| {
             visit(id).map(|visit| visit.older).filter(|_| !is_free)
@@ -95,9 +103,33 @@ impl Visits {
         ids.map(|id| (id, self.visits[id as usize].place))
     }
 
+    /// Whether the strand held nothing for a moment since a tick, in the period that goes on.
+    #[inline]
+    fn was_free_since(&self, tick: u32) -> bool {
+        self.period <= tick && tick <= self.freed
+    }
+
+    /// The transaction's last access that a track has.
+    #[inline]
+    pub(super) fn last_access(&self, track: &Track) -> Option<Last> {
+        let is_own = |last: &Last| last.transaction == self.transaction;
+        track.last.filter(is_own)
+    }
+
+    /// Whether the track may have no gap for one of the places [since](Self::since) its last
+    /// access.
+    #[inline]
+    pub(super) fn news(&self, track: &Track) -> bool {
+        self.last_access(track).is_some_and(|last| {
+            let is_free = self.was_free_since(last.tick);
+            let places = if is_free { bit(self.free) } else { self.mask };
+            places & !track.gaps != 0
+        })
+    }
+
     pub(super) fn begin(&mut self) {
         self.newest = END;
-        self.free = END;
+        (self.free, self.freed) = (END, 0);
         self.mask = 0;
         self.tick = 0;
         self.period = 0;
@@ -129,9 +161,9 @@ impl Visits {
             self.period = self.tick;
         }
         if place.state() == LockState::FREE {
-            self.free = id;
+            (self.free, self.freed) = (id, self.tick);
         }
-        self.mask |= 1_u64.checked_shl(id).unwrap_or(Mask::MAX);
+        self.mask |= bit(id);
         let old = self.visits[id as usize];
         let mut visit = Visit {
             transaction: self.transaction,

@@ -3,9 +3,10 @@
 use super::visits::Place;
 use crate::check::Transaction;
 use crate::dense::prefetch;
-use crate::predict::LockState;
+use crate::predict::{Context, Hold, LockState};
 use crate::trace::{Op, SiteId, Update};
 use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 
 /// Classes of accesses that conflict with the same accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,29 +59,46 @@ pub(super) type Mask = u64;
 pub(super) struct List<W> {
     pub(super) witnesses: Vec<(Place, W)>,
     /// The places beyond the mask's, by the strand's numbers for them.
-    beyond: FxHashSet<u32>,
+    beyond: Option<Box<FxHashSet<u32>>>,
+    /// See [`guards`](Self::guards).
+    guards: OnceCell<Box<[Hold]>>,
 }
 
 impl<W> Default for List<W> {
     fn default() -> List<W> {
         List {
             witnesses: Vec::new(),
-            beyond: FxHashSet::default(),
+            beyond: None,
+            guards: OnceCell::new(),
         }
     }
 }
 
 impl<W> List<W> {
+    /// Whether it has the place, or takes no more and that is `known`.
     #[inline]
-    pub(super) fn has(&self, mask: Mask, id: u32) -> bool {
+    pub(super) fn has(
+        &self,
+        mask: Mask,
+        (id, place): (u32, Place),
+        room: usize,
+        known: bool,
+    ) -> bool {
         match 1_u64.checked_shl(id) {
             Some(bit) => mask & bit != 0,
-            None => self.beyond.contains(&id),
+            None if known && !self.has_room(place, room) => true,
+            None => self.beyond.as_ref().is_some_and(|ids| ids.contains(&id)),
         }
     }
 
-    /// False if there is no room. A place at which nothing is held has more: it stands for all
-    /// others.
+    /// A place at which nothing is held has more room: it stands for all others.
+    #[inline]
+    fn has_room(&self, place: Place, room: usize) -> bool {
+        let is_free = place.state() == LockState::FREE;
+        self.witnesses.len() < room.saturating_mul(1 + usize::from(is_free))
+    }
+
+    /// False if there is no room.
     #[cold]
     pub(super) fn add(
         &mut self,
@@ -92,17 +110,35 @@ impl<W> List<W> {
         // Whether it is taken or not, it need not be looked at again.
         match 1_u64.checked_shl(id) {
             Some(bit) => *mask |= bit,
-            None => drop(self.beyond.insert(id)),
+            None => drop(self.beyond.get_or_insert_default().insert(id)),
         }
-        let room = match place.state() {
-            LockState::FREE => room.saturating_mul(2),
-            _ => room,
-        };
-        let has_room = self.witnesses.len() < room;
+        let has_room = self.has_room(place, room);
         if has_room {
             self.witnesses.push((place, witness()));
         }
         has_room
+    }
+
+    /// The locks that are held at all its places, each shared where it is so at one of them. To be
+    /// asked when nothing will be added any more.
+    pub(super) fn guards(&self, now: &Context) -> &[Hold] {
+        self.guards.get_or_init(|| {
+            let mut places = self.witnesses.iter().map(|(place, _)| place.state());
+            let first = places.next().map(|state| now.locks.held(state).to_vec());
+            let mut guards = first.unwrap_or_default();
+            for state in places {
+                if guards.is_empty() {
+                    break;
+                }
+                let held = now.locks.held(state);
+                guards.retain_mut(|guard| {
+                    let same = held.iter().find(|hold| hold.lock == guard.lock);
+                    guard.shared |= same.is_some_and(|hold| hold.shared);
+                    same.is_some()
+                });
+            }
+            guards.into()
+        })
     }
 }
 
@@ -135,8 +171,6 @@ pub(super) struct Lists {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Profile {
-    /// Of whom and what; 0 is nobody's.
-    pub(super) key: u64,
     read: Track,
     change: Track,
     has_updates: bool,

@@ -16,9 +16,11 @@ fn space(named: Named) -> usize {
         Named::Block => 1,
         Named::Label => 2,
         Named::Object(ObjectKind::Lock) => 3,
-        Named::Object(_) => 4,
+        Named::Object(_) => VARIABLES,
     }
 }
+
+const VARIABLES: usize = 4;
 
 /// What an operation's target is, if its name is all that is to be read of it.
 pub(super) fn of_target(op: Op, target: Target) -> Option<Named> {
@@ -65,19 +67,18 @@ impl Registry {
         self.ids[space(named)].get(key)
     }
 
-    /// Whether the table of variables is larger than what stays in the cache.
-    pub(super) fn has_many_variables(&self) -> bool {
-        self.variables().is_large()
-    }
-
-    /// Brings the number of a variable's name into the cache.
+    /// Where the number of a name is to be found, if it is a variable's with a place of its own;
+    /// the place is on its way into the cache.
     #[inline(always)]
-    pub(super) fn fetch_variable(&self, key: &Key<'_>) {
-        self.variables().fetch(key);
+    pub(super) fn place_of_variable(&self, named: Named, key: &Key<'_>) -> Option<u32> {
+        let is_variable = space(named) == VARIABLES;
+        is_variable.then(|| self.ids[VARIABLES].fetch(key))?
     }
 
-    fn variables(&self) -> &Interner {
-        &self.ids[space(Named::Object(ObjectKind::Variable))]
+    /// The number of the variable whose name has this place, if it has one.
+    #[inline(always)]
+    pub(super) fn variable_at(&self, place: u32) -> Option<u32> {
+        self.ids[VARIABLES].at(place)
     }
 
     pub(super) fn strand(&mut self, key: &Key<'_>) -> u32 {

@@ -3,8 +3,6 @@
 use std::io::Read;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use super::lines::{Lines, shown};
 use super::marks;
 use super::names::{self, Registry};
@@ -31,25 +29,82 @@ use crate::trace::{Error, Event, MAX_NAME, ObjectKind, Op, Place, SiteId, Strand
 pub type StdReader<R> = Text<Parser<Std, R>>;
 
 /// The STD format.
+#[derive(Default)]
 pub struct Std {
     /// Where the fields of the window end, and three more.
     marks: Vec<u32>,
-    /// The usual operations by the bytes of their names: the length, and what the target is.
-    usual: FxHashMap<u64, (usize, Op, Named)>,
+    operations: Operations,
 }
 
-impl Default for Std {
+/// The usual operations by the bytes of their names, each in a slot of its own.
+struct Operations {
+    slots: Box<[Operation]>,
+    /// The slot of a name is in the high bits of its product with this.
+    factor: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Operation {
+    name: u64,
+    length: usize,
+    op: Op,
+    /// What the target is.
+    named: Named,
+}
+
+impl Operations {
+    const BITS: u32 = 10;
+
+    /// The operation whose name is the first bytes of a word.
+    #[inline(always)]
+    fn get(&self, name: u64, length: usize) -> Option<&Operation> {
+        let found = &self.slots[slot(name, self.factor)];
+        (found.name == name && found.length == length).then_some(found)
+    }
+
+    /// With every operation in the slot that the factor gives it, unless two have the same.
+    fn by(factor: u64, operations: &[Operation]) -> Option<Self> {
+        // No name is empty.
+        let nothing = Operation {
+            name: 0,
+            length: usize::MAX,
+            op: Op::Read,
+            named: Named::Label,
+        };
+        let mut slots = vec![nothing; 1 << Self::BITS].into_boxed_slice();
+        for operation in operations {
+            let slot = &mut slots[slot(operation.name, factor)];
+            if slot.name != 0 {
+                return None;
+            }
+            *slot = *operation;
+        }
+        Some(Self { slots, factor })
+    }
+}
+
+#[inline(always)]
+fn slot(name: u64, factor: u64) -> usize {
+    (name.wrapping_mul(factor) >> (u64::BITS - Operations::BITS)) as usize
+}
+
+impl Default for Operations {
     fn default() -> Self {
         let usual = TABLE.iter().filter_map(|row| {
             let key = Key::new(row.std.as_bytes());
-            let named = names::of_target(row.op, row.target)?;
             let length = key.bytes().len();
-            (length <= 8).then_some((key.word(), (length, row.op, named)))
+            (length <= 8).then_some(Operation {
+                name: key.word(),
+                length,
+                op: row.op,
+                named: names::of_target(row.op, row.target)?,
+            })
         });
-        Self {
-            marks: Vec::new(),
-            usual: usual.collect(),
-        }
+        let usual: Vec<Operation> = usual.collect();
+        // One in some ten does, and the same every time.
+        let mut factors = (1..).map(|at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let found = factors.find_map(|factor| Operations::by(factor, &usual));
+        found.expect("there is no end of factors")
     }
 }
 
@@ -135,22 +190,16 @@ impl Std {
         registry: &mut Registry,
         batch: &mut Batch,
     ) -> usize {
-        let text = lines.window();
-        let mut start = lines.start;
-        let before = batch.events.len();
-        let is_far = registry.has_many_variables();
-        let mut later = marks.chunks_exact(3).skip(AHEAD);
-        let events = marks.chunks_exact(3).map_while(|marks| {
-            let line = Line::new(start, marks);
-            if let (true, Some(marks)) = (is_far, later.next()) {
-                fetch(registry, text, marks);
+        let (before, mut start, mut count) = (batch.events.len(), lines.start, 0);
+        loop {
+            let (text, marks) = (lines.window(), &marks[3 * count..]);
+            let group = self.parse_group(text, start, marks, registry, &mut batch.events);
+            if group == 0 {
+                break;
             }
-            let event = self.usual(registry, text, &line)?;
-            start = line.third + 1;
-            Some(event)
-        });
-        batch.events.extend(events);
-        let count = batch.events.len() - before;
+            count += group;
+            start = marks[3 * group - 1] as usize + 1;
+        }
         if count > 0 {
             batch.lines.run(before, count, lines.line);
         }
@@ -158,9 +207,62 @@ impl Std {
         count
     }
 
-    /// The event on a line in the form that most lines have, of a thread that has come before.
+    /// Parses lines from `start` on as long as they are usual, up to [`GROUP`]; answers how many
+    /// those are.
+    ///
+    /// The places of variables in their table are fetched on the way, and asked for at the end, so
+    /// that the lines do not wait for memory.
+    fn parse_group(
+        &self,
+        text: &[u8],
+        mut start: usize,
+        marks: &[u32],
+        registry: &mut Registry,
+        events: &mut Vec<Event>,
+    ) -> usize {
+        let before = events.len();
+        // For each line a bit: whether its target is a place, and not yet a number.
+        let (mut places, mut bit) = (0_u64, 1);
+        let lines = marks.chunks_exact(3).take(GROUP);
+        events.extend(lines.map_while(|marks| {
+            let line = Line::new(start, marks);
+            let (event, is_place) = self.usual(registry, text, &line, places == 0)?;
+            places |= if is_place { bit } else { 0 };
+            bit <<= 1;
+            start = line.third + 1;
+            Some(event)
+        }));
+        let events = &mut events[before..];
+        while places != 0 {
+            let at = places.trailing_zeros() as usize;
+            places &= places - 1;
+            let target = &mut events[at].target;
+            *target = match registry.variable_at(*target) {
+                Some(id) => id,
+                None => self.define(text, &marks[3 * at..], registry),
+            };
+        }
+        events.len()
+    }
+
+    /// The number of the new name on a usual line.
+    fn define(&self, text: &[u8], marks: &[u32], registry: &mut Registry) -> u32 {
+        let operation = self.operation(text, marks[0] as usize, marks[1] as usize);
+        let (_, named, key) = operation.expect("a usual line");
+        registry.number(named, &key)
+    }
+
+    /// The event on a line in the form that most lines have, of a thread that has come before; and
+    /// whether its target is the place of a variable's name. Names get their numbers in the order
+    /// of the lines, so any other new name has to wait until it `may_define`.
     #[inline(always)]
-    fn usual(&self, registry: &mut Registry, text: &[u8], line: &Line) -> Option<Event> {
+    fn usual(
+        &self,
+        registry: &mut Registry,
+        text: &[u8],
+        line: &Line,
+        may_define: bool,
+    ) -> Option<(Event, bool)> {
         let &Line {
             start,
             first,
@@ -172,43 +274,47 @@ impl Std {
             return None;
         }
         let strand = registry.known(Named::Strand, &Key::within(text, start, first))?;
-        let word = load(text, first + 1);
-        let length = marks::first(word, b'(')?;
-        let &(expected, op, named) = self.usual.get(&first_bytes(word, length))?;
-        let (from, to) = (first + 1 + length + 1, second - 1);
-        if length != expected || from >= to || text[to] != b')' {
-            return None;
-        }
+        let (op, named, key) = self.operation(text, first, second)?;
         let digits = third - (second + 1);
         if !(1..=8).contains(&digits) {
             return None;
         }
         let site = canonical(load(text, second + 1), digits)?;
         // A name gets its number only where nothing else can be wrong with the line.
-        let target = registry.number(named, &Key::within(text, from, to));
-        Some(Event {
+        let place = registry.place_of_variable(named, &key);
+        let target = match place.or_else(|| registry.known(named, &key)) {
+            Some(target) => target,
+            None if may_define => registry.number(named, &key),
+            None => return None,
+        };
+        let event = Event {
             strand: StrandId(strand),
             target,
             site: SiteId(site),
             op,
-        })
+        };
+        Some((event, place.is_some()))
+    }
+
+    /// The operation in the second field of a line, what its target is, and the target's name.
+    #[inline(always)]
+    fn operation<'t>(
+        &self,
+        text: &'t [u8],
+        first: usize,
+        second: usize,
+    ) -> Option<(Op, Named, Key<'t>)> {
+        let word = load(text, first + 1);
+        let length = marks::first(word, b'(')?;
+        let operation = self.operations.get(first_bytes(word, length), length)?;
+        let (from, to) = (first + 1 + length + 1, second - 1);
+        let is_whole = from < to && text[to] == b')';
+        is_whole.then(|| (operation.op, operation.named, Key::within(text, from, to)))
     }
 }
 
-/// So many lines before a name is looked up its place in the table is fetched, if that is far.
-const AHEAD: usize = 8;
-
-/// Fetches what tells the number of the variable on a line with these marks, if there is one.
-#[inline(always)]
-fn fetch(registry: &Registry, text: &[u8], marks: &[u32]) {
-    let (first, end) = (marks[0] as usize, marks[1] as usize - 1);
-    if let Some(length) = marks::first(load(text, first + 1), b'(') {
-        let start = first + 1 + length + 1;
-        if start < end {
-            registry.fetch_variable(&Key::within(text, start, end));
-        }
-    }
-}
+/// So many lines are parsed before the numbers of their variables are asked for.
+const GROUP: usize = 64;
 
 /// The event on a line, whatever it looks like.
 #[inline(never)]

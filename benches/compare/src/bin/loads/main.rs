@@ -21,8 +21,9 @@ macro_rules! load {
     };
 }
 
-const LOADS: [Load; 9] = [
+const LOADS: [Load; 10] = [
     load!("uncontended lock in a transaction", true, uncontended_lock),
+    load!("the same, with 50 ns of work between", true, lock_and_work),
     load!("four threads, a lock each", true, own_locks),
     load!("four threads, one lock", true, contended_lock),
     load!("bank, two locks a transfer", true, bank),
