@@ -188,9 +188,10 @@ fn explanation(report: &Report, detour: Detour<'_>) -> String {
         Pattern::Order => format!(
             "what happens between {from} and {to} depends on {another}, which depends on this block: neither comes wholly before the other"
         ),
-        Pattern::Chain(parties) => format!(
+        // All of them, as they are listed: a party may be several, one after the other.
+        Pattern::Chain(_) => format!(
             "{} transactions of other threads came between {from} and {to}, each after the one before: together they make this block come before itself",
-            parties - 1
+            report.transactions.len() - 1
         ),
         Pattern::Unknown => String::new(),
     };
