@@ -20,6 +20,11 @@ use self::process::{Directory, Ended, child, run};
 
 /// A violation, always: a write of another thread between two reads of a block.
 fn torn_read() {
+    torn_read_and(|| ());
+}
+
+/// The same, and something else at the end of the block.
+fn torn_read_and(finally: fn()) {
     let value = Arc::new(Mutex::new(0));
     let others = value.clone();
     let (ask, asked) = std::sync::mpsc::channel();
@@ -29,12 +34,13 @@ fn torn_read() {
         *others.lock().unwrap() = 1;
         answer.send(()).unwrap();
     });
-    atomic_block! {
+    atomic_block!(name = "torn_read", {
         let before = *value.lock().unwrap();
         ask.send(()).unwrap();
         answered.recv().unwrap();
         assert_ne!(before, *value.lock().unwrap());
-    }
+        finally();
+    });
     // Not joined: nobody hears of it before the end.
     drop(other);
 }
@@ -108,6 +114,54 @@ fn child_panics() {
         let _second = *mutex.lock().unwrap();
     });
     assert!(outcome.is_serializable());
+    println!("done");
+}
+
+/// Runs its closure when it is dropped.
+struct AtDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn only_a_panic_out_of_the_block_is_told() {
+    fine("child_unwinding");
+}
+
+#[test]
+fn child_unwinding() {
+    if !process::is_child() {
+        return;
+    }
+    let panicked = |f: fn()| {
+        let outcome = aerodrome::check(|| {
+            let _ = thread::spawn(f).join();
+        });
+        assert_eq!(outcome.violations.len(), 1);
+        let transactions = &outcome.violations[0].transactions;
+        transactions.iter().any(|transaction| transaction.panicked)
+    };
+    fn panics() {
+        std::panic::resume_unwind(Box::new(()));
+    }
+    // A destructor's block, which runs to its end while the thread unwinds.
+    assert!(!panicked(|| {
+        let _at_drop = AtDrop(torn_read);
+        panics();
+    }));
+    assert!(panicked(|| torn_read_and(panics)));
+    // The first has left nothing behind on its strand.
+    assert!(panicked(|| {
+        let _ = catch_unwind(|| {
+            let value = AtomicU64::new(0);
+            let _at_drop = AtDrop(move || atomic_block!(value.store(1, Ordering::SeqCst)));
+            panics();
+        });
+        torn_read_and(panics);
+    }));
     println!("done");
 }
 

@@ -50,8 +50,44 @@ fn headline(report: &Report) -> String {
     }
 }
 
-/// `Mutex<Account>` for `aerodrome::sync::Mutex<bank::Account>`.
+/// The longest that a type's name may be with all its parameters.
+const LONGEST_TYPE: usize = 60;
+
+/// `Mutex<Account>` for `aerodrome::sync::Mutex<bank::Account>`. Of a longer name the innermost
+/// parameters are left out: `RwLock<Shard<..>>`.
 pub(super) fn short_type(name: &str) -> String {
+    let whole = without_modules(name);
+    let mut name = whole.clone();
+    for depth in [3, 2, 1] {
+        if name.len() > LONGEST_TYPE {
+            name = without_parameters(&whole, depth);
+        }
+    }
+    name
+}
+
+/// A type with `..` for the parameters that stand in `depth` pairs of angle brackets.
+fn without_parameters(name: &str, depth: usize) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut inside = 0;
+    let mut before = ' ';
+    for c in name.chars() {
+        // An arrow's is none.
+        let closes = c == '>' && before != '-';
+        inside -= usize::from(closes && inside > 0);
+        if inside < depth {
+            out.push(c);
+        }
+        inside += usize::from(c == '<');
+        if c == '<' && inside == depth {
+            out += "..";
+        }
+        before = c;
+    }
+    out
+}
+
+fn without_modules(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut word = 0;
     for c in name.chars() {
@@ -152,9 +188,10 @@ fn explanation(report: &Report, detour: Detour<'_>) -> String {
         Pattern::Order => format!(
             "what happens between {from} and {to} depends on {another}, which depends on this block: neither comes wholly before the other"
         ),
-        Pattern::Chain(parties) => format!(
+        // All of them, as they are listed: a party may be several, one after the other.
+        Pattern::Chain(_) => format!(
             "{} transactions of other threads came between {from} and {to}, each after the one before: together they make this block come before itself",
-            parties - 1
+            report.transactions.len() - 1
         ),
         Pattern::Unknown => String::new(),
     };
@@ -454,6 +491,22 @@ mod tests {
             ),
             ("<a::B as c::D>::E", "<B as D>::E"),
             ("u64", "u64"),
+            (
+                "RwLock<Shard<u32, u32, Weighter, RandomState, Lifecycle<u32, u32>, Arc<Slot<u32>>>>",
+                "RwLock<Shard<..>>",
+            ),
+            (
+                "a::Mutex<std::collections::HashMap<std::string::String, b::Entry<c::Value<c::Leaf>>>>",
+                "Mutex<HashMap<String, Entry<Value<Leaf>>>>",
+            ),
+            (
+                "Mutex<HashMap<String, Box<dyn Fn(Request) -> Response<Body>>, BuildHasherDefault<Fx>>>",
+                "Mutex<HashMap<String, Box<..>, BuildHasherDefault<..>>>",
+            ),
+            (
+                "Mutex<(SomethingQuiteLong, SomethingQuiteLong, SomethingQuiteLong, Something)>",
+                "Mutex<..>",
+            ),
         ];
         for (long, short) in cases {
             assert_eq!(short_type(long), short);

@@ -126,7 +126,7 @@ operations! {
     18 Recv: Object(Message), Order, b"recv", "recv", "receives the message";
     19 Retire: Object(Variable), Note, b"retire", "retire", "drops %";
     20 Value: Value, Note, b"val", "value", "notes a value";
-    21 Update(Add): Object(Variable), Update, b"upd.add", "add", "updates % (`fetch_add`)";
+    21 Update(Add): Object(Variable), Update, b"upd.add", "add", "updates % (`fetch_add` or `fetch_sub`)";
     // Files of before, where `fetch_sub` was a kind of its own: read, and not written any more.
     22 Update(Add): Object(Variable), Update, b"upd.sub", "sub", "updates % (`fetch_sub`)";
     23 Update(And): Object(Variable), Update, b"upd.and", "and", "updates % (`fetch_and`)";
@@ -142,7 +142,7 @@ operations! {
     33 CompareExchangeFailed: Object(Variable), Read, b"cas.failed", "compare-exchange-failed", "fails to exchange % (`compare_exchange`)";
     34 Pause: Nothing, Note, b"pause", "pause", "pauses";
     35 Busy: Object(Lock), Note, b"busy", "busy", "finds % locked";
-    36 Vain(Add): Object(Variable), Read, b"vain.add", "vain-add", "updates % in vain (`fetch_add`)";
+    36 Vain(Add): Object(Variable), Read, b"vain.add", "vain-add", "updates % in vain (`fetch_add` or `fetch_sub`)";
     37 Vain(And): Object(Variable), Read, b"vain.and", "vain-and", "updates % in vain (`fetch_and`)";
     38 Vain(Or): Object(Variable), Read, b"vain.or", "vain-or", "updates % in vain (`fetch_or`)";
     39 Vain(Xor): Object(Variable), Read, b"vain.xor", "vain-xor", "updates % in vain (`fetch_xor`)";

@@ -137,6 +137,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("lock-order", locks()),
         ("chain-of-three", chain(false)),
         ("chain-over-three-objects", chain(true)),
+        ("chain-in-program-order", chain_in_program_order()),
         ("program-order", program_order()),
         ("types-instead-of-names", unnamed()),
         ("labels-of-a-trace", labels()),
@@ -276,6 +277,32 @@ fn chain(three_objects: bool) -> Report {
         &tale.cycle(&[(a, first, insert), (b, send, recv), (c, remove, last)]),
         &tale,
     )
+}
+
+/// Two others, the first of which does two things one after the other.
+fn chain_in_program_order() -> Report {
+    let tale = Tale::default();
+    let lock = |name| tale.object(ObjectKind::Lock, Some(name), None, SiteId::NONE);
+    let (index, sizes, files) = (lock("index"), lock("sizes"), lock("files"));
+    let at = |needle| tale.at("cache.rs", needle);
+    let a = tale.begin("reader", "Cache::open", at("fn open"));
+    let first = tale.access(a, Op::Read, index, at("file = self.index.^lock"));
+    let b = tale.begin("writer", "Cache::put", at("fn put"));
+    let insert = tale.access(b, Op::Write, index, at("old = self.index.^lock"));
+    let c = tale.unary("writer");
+    let resize = tale.access(c, Op::Write, sizes, at("stale.^send"));
+    let d = tale.begin("cleaner", "Cache::clean_one", at("fn clean_one"));
+    let size = tale.access(d, Op::Read, sizes, at("self.sizes.^lock"));
+    let remove = at("self.files.^lock().unwrap().remove");
+    let remove = tale.access(d, Op::Write, files, remove);
+    let last = tale.access(a, Op::Read, files, at("self.files.^lock().unwrap().get"));
+    let edges = [
+        (a, first, insert),
+        (b, insert, resize),
+        (c, resize, size),
+        (d, remove, last),
+    ];
+    report(&tale.cycle(&edges), &tale)
 }
 
 fn program_order() -> Report {

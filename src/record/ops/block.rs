@@ -19,7 +19,7 @@ use crate::record::strand::{Pen, name_current, pen, strand};
 pub(crate) fn begin(block: &'static Block) {
     let Some(Pen(strand)) = pen() else { return };
     let state = strand.state.get();
-    if state.is_idle() {
+    if state.is_idle() && !std::thread::panicking() {
         strand.begin(block);
     } else if state.in_block() {
         strand.writer().begin_inner();
@@ -54,7 +54,7 @@ pub(crate) fn notify(site: &'static Location<'static>) {
 
 impl Pen {
     /// The outermost block is entered, while a lock is held back, by a strand that has no name yet,
-    /// or whose family may have reports.
+    /// whose family may have reports, or whose thread is unwinding.
     ///
     /// # Panics
     ///
@@ -66,12 +66,16 @@ impl Pen {
         if self.0.state.get().is_unnamed() {
             name_current(self);
         }
-        if !std::thread::panicking() && self.0.take_reports() {
+        let is_unwinding = std::thread::panicking();
+        if !is_unwinding && self.0.take_reports() {
             if let Some(host) = host() {
                 host.deliver(self.0.family.get());
             }
         }
         self.0.begin(block);
+        if is_unwinding {
+            self.0.state.set(self.0.state.get().unwinding());
+        }
     }
 
     fn end(self) -> Option<&'static Block> {
@@ -82,9 +86,10 @@ impl Pen {
         }
         // A lock that was taken inside and is still held: its acquire belongs into the transaction.
         writer.flush();
-        let is_empty = self.0.state.get().is_at_begin();
+        let state = self.0.state.get();
+        let is_empty = state.is_at_begin();
         let block = self.0.block().filter(|_| is_empty);
-        if !is_empty && std::thread::panicking() {
+        if !is_empty && std::thread::panicking() && !state.began_unwinding() {
             writer.push(What::Unwind, 0, 0, 0);
         }
         writer.end();

@@ -23,6 +23,9 @@ impl State {
     pub(super) const UNNAMED: u64 = 1 << 3;
     /// The strand's family may have reports, which are delivered at the next safe point.
     pub(super) const REPORTS: u64 = 1 << 4;
+    /// The thread was unwinding when the outermost block began: a destructor's block, which ends
+    /// as others do, and not by that panic.
+    pub(super) const UNWINDING: u64 = 1 << 5;
     // `ENDED` and `BEGINS` are what the next record will say.
     /// How many blocks the strand is in.
     pub(super) const BLOCK: u64 = 1 << 8;
@@ -92,6 +95,10 @@ impl State {
         self.0 & Self::UNNAMED != 0
     }
 
+    pub(in crate::record) fn began_unwinding(self) -> bool {
+        self.0 & Self::UNWINDING != 0
+    }
+
     pub(super) fn with_stacks(self, wanted: bool) -> State {
         match wanted {
             true => State(self.0 | Self::STACKS),
@@ -101,6 +108,10 @@ impl State {
 
     pub(super) fn named(self) -> State {
         self.without(Self::UNNAMED)
+    }
+
+    pub(in crate::record) fn unwinding(self) -> State {
+        State(self.0 | Self::UNWINDING)
     }
 
     pub(super) fn with_reports(self) -> State {

@@ -380,7 +380,7 @@ impl<'a> Writer<'a> {
             self.0.buffer.publish_end();
             ENDED
         };
-        let next = state.without(BEGINS | State::BLOCK_DUE);
+        let next = state.without(BEGINS | State::BLOCK_DUE | State::UNWINDING);
         self.0.state.set(State((next.0 - State::BLOCK) | ended));
         self.0.new_epoch();
     }
