@@ -410,9 +410,10 @@ impl Aerodrome {
     fn exclude(&mut self, last: Group, slot: u32, event: Event) {
         let clock = &self.strands[slot as usize].clock;
         let is_unchanged = matches!(&last.single[..], [it] if Arc::ptr_eq(&it.clock, clock));
-        let exclusive = match is_unchanged && last.folded.is_none() {
-            true => last,
-            false => Group::of(self.store(slot, event.target)),
+        let exclusive = if is_unchanged && last.folded.is_none() {
+            last
+        } else {
+            Group::of(self.store(slot, event.target))
         };
         self.sync(event).exclusive = exclusive;
     }

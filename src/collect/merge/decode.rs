@@ -121,9 +121,10 @@ pub(super) fn emit_plain(strand: StrandId, record: &Record, mut emit: impl FnMut
         emit(Event {
             strand,
             target: record.target(),
-            site: SiteId(match is_second {
-                true => record.second_site(),
-                false => record.site(),
+            site: SiteId(if is_second {
+                record.second_site()
+            } else {
+                record.site()
             }),
             op: match what {
                 What::Vain => Op::Vain(vain(record.more())),
