@@ -7,6 +7,7 @@
 
 mod config;
 mod deliver;
+mod export;
 mod families;
 mod live;
 mod memory;
