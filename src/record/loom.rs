@@ -1,7 +1,11 @@
 //! The lock-free parts of the recorder, alone: what loom checks. The root of the package
 //! `tests/loom`: `RUSTFLAGS="--cfg loom" cargo test -p aerodrome-loom`.
 #![cfg(loom)]
-#![allow(dead_code, unused_imports, reason = "the rest of the recorder uses them")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the rest of the recorder uses them"
+)]
 
 mod buffer {
     pub(crate) mod chunk;

@@ -317,25 +317,30 @@ fn watched_variables_follow_the_rules_of_atomics() {
 
 // Waiting.
 
-/// A lock of the program's own, and a block that takes it while another has it.
-fn contended(lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
+/// A lock of the program's own that a strand wants while another has it in a block. Is the one that
+/// waits in a block, too?
+fn contended(is_marked: bool, lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
     let (word, data) = (AtomicBool::new(false), AtomicU64::new(0));
     let steps = Steps::default();
     let add = |held: &dyn Fn(), tried: &dyn Fn()| {
-        atomic_block!(name = "add", {
-            lock(&word, tried);
-            let now = data.load(SeqCst);
-            held();
-            data.store(now + 1, SeqCst);
-            word.store(false, SeqCst);
-        });
+        lock(&word, tried);
+        let now = data.load(SeqCst);
+        held();
+        data.store(now + 1, SeqCst);
+        word.store(false, SeqCst);
     };
+    let add_in_block =
+        |held: &dyn Fn(), tried: &dyn Fn()| atomic_block!(name = "add", { add(held, tried) });
     silent(|| {
         both(
-            || add(&|| steps.let_in(), &|| ()),
+            || add_in_block(&|| steps.let_in(), &|| ()),
             || {
                 steps.wait(1);
-                add(&|| (), &|| steps.reach(2));
+                if is_marked {
+                    add_in_block(&|| (), &|| steps.reach(2));
+                } else {
+                    add(&|| (), &|| steps.reach(2));
+                }
             },
         );
     });
@@ -344,19 +349,19 @@ fn contended(lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
 
 #[test]
 fn spinning_on_a_lock_of_the_programs_own_is_waiting() {
-    contended(|word, tried| {
+    contended(true, |word, tried| {
         while word.swap(true, SeqCst) {
             tried();
             spin_loop();
         }
     });
-    contended(|word, tried| {
+    contended(true, |word, tried| {
         while word.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
             tried();
             thread::yield_now();
         }
     });
-    contended(|word, tried| {
+    contended(true, |word, tried| {
         while word.load(SeqCst) || word.swap(true, SeqCst) {
             tried();
             thread::sleep(std::time::Duration::from_micros(1));
@@ -549,37 +554,14 @@ fn a_condition_is_looked_at_until_it_holds() {
 
 // Outside of blocks.
 
-/// The same as [`contended`], where the other strand is not marked.
-fn contended_outside(lock: impl Fn(&AtomicBool, &dyn Fn()) + Sync) {
-    let (word, data) = (AtomicBool::new(false), AtomicU64::new(0));
-    let steps = Steps::default();
-    let add = |held: &dyn Fn(), tried: &dyn Fn()| {
-        lock(&word, tried);
-        let now = data.load(SeqCst);
-        held();
-        data.store(now + 1, SeqCst);
-        word.store(false, SeqCst);
-    };
-    silent(|| {
-        both(
-            || atomic_block!(name = "add", { add(&|| steps.let_in(), &|| ()) }),
-            || {
-                steps.wait(1);
-                add(&|| (), &|| steps.reach(2));
-            },
-        );
-    });
-    assert_eq!(data.into_inner(), 2);
-}
-
 #[test]
 fn a_try_in_vain_of_an_unmarked_strand_is_nothing() {
-    contended_outside(|word, tried| {
+    contended(false, |word, tried| {
         while word.swap(true, SeqCst) {
             tried();
         }
     });
-    contended_outside(|word, tried| {
+    contended(false, |word, tried| {
         while word.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
             tried();
             spin_loop();

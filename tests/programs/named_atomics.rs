@@ -462,8 +462,9 @@ fn child_lands() {
 fn every_command_reads_such_a_trace() {
     let (directory, trace) = recorded("named_atomics::child_lands");
     let text = directory.path().join("flight.std");
-    let command =
-        |arguments: &[&str]| run(crate::process::clean(env!("CARGO_BIN_EXE_aerodrome")).args(arguments));
+    let command = |arguments: &[&str]| {
+        run(crate::process::clean(env!("CARGO_BIN_EXE_aerodrome")).args(arguments))
+    };
     for trace in [&trace, text.to_str().unwrap()] {
         let lattice = command(&["lattice", "--property", SAFE_LANDING, trace]).expect_code(1);
         contains(
