@@ -136,7 +136,7 @@ fn every_stable_method_of_a_mirrored_type_is_there() {
             "{}: no method is found",
             page.display()
         );
-        let file = format!("{}/src/{file}.rs", env!("CARGO_MANIFEST_DIR"));
+        let file = format!("{}/../../src/{file}.rs", env!("CARGO_MANIFEST_DIR"));
         let source = std::fs::read_to_string(&file).expect("a mirror has a file");
         let missing: Vec<_> = methods
             .iter()

@@ -27,7 +27,7 @@ pub(crate) fn accesses(report: &Report) -> Vec<(Op, String, u32)> {
         let Some(Place::Source { file, line, .. }) = &access.place else {
             panic!("no place: {access:?}");
         };
-        assert!(file.contains("tests/programs/"), "{file}");
+        assert!(file.contains("tests/"), "{file}");
         let object = &report.objects[access.object.expect("an object")];
         (access.op, object.label(), *line)
     };

@@ -428,7 +428,7 @@ fn a_guard_that_is_sent() {
     assert!(!mutex.is_locked() && !rwlock.is_locked());
 }
 
-#[cfg(all(feature = "parking_lot-serde", feature = "trace"))]
+#[cfg(feature = "parking_lot-serde")]
 #[test]
 fn a_lock_in_serialized_form_is_its_content() {
     let text = serde_json::to_string(&(Mutex::new(1), FairMutex::new(2), ReentrantMutex::new(3), RwLock::new(4))).unwrap();

@@ -13,8 +13,6 @@ mod found;
 mod idioms;
 #[cfg(feature = "check")]
 mod mirrors;
-#[cfg(feature = "check")]
-mod named_atomics;
 #[cfg(all(feature = "check", feature = "once_cell"))]
 mod once_cell;
 mod operations;
@@ -22,9 +20,6 @@ mod operations;
 mod outcome;
 #[cfg(all(feature = "check", feature = "parking_lot"))]
 mod parking_lot;
-#[cfg(feature = "check")]
-#[path = "../process/mod.rs"]
-mod process;
 #[cfg(feature = "check")]
 mod properties;
 #[cfg(feature = "check")]

@@ -1,4 +1,11 @@
 //! Tracked atomics with a name are variables of properties, in process and in traces.
+#![cfg(feature = "check")]
+
+#[path = "programs/outcome.rs"]
+mod outcome;
+mod process;
+#[path = "programs/properties.rs"]
+mod properties;
 
 use std::sync::Barrier;
 
@@ -10,9 +17,9 @@ use aerodrome::trace::{self, Event, Names, Op, Semantics, Tables};
 use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 
-use crate::outcome::{accesses, between, only, silent};
-use crate::process::{Directory, child, is_child, run};
-use crate::properties::{contains, failure, states};
+use self::outcome::{accesses, between, only, silent};
+use self::process::{Directory, child, is_child, run};
+use self::properties::{contains, failure, states};
 
 const SAFE_LANDING: &str = "start(landing) -> [approved, !radio)";
 
@@ -141,7 +148,7 @@ fn a_property_that_is_declared_later_knows_the_value() {
 /// In a process of its own, where nobody has looked at events before.
 #[test]
 fn the_first_property_of_a_process_knows_the_values() {
-    run(&mut child("named_atomics::child_declares_late")).expect_code(0);
+    run(&mut child("child_declares_late")).expect_code(0);
 }
 
 #[test]
@@ -441,7 +448,7 @@ fn explored(trace: &str, property: &str) -> Result<Outcome, Error> {
 
 #[test]
 fn a_trace_has_the_values_of_named_atomics() {
-    let (_directory, trace) = recorded("named_atomics::child_lands");
+    let (_directory, trace) = recorded("child_lands");
     let outcome = explored(&trace, SAFE_LANDING).unwrap();
     assert_eq!((outcome.runs, outcome.violating, outcome.states), (3, 2, 6));
     assert_eq!(outcome.initial, [0, 0, 1]);
@@ -460,11 +467,10 @@ fn child_lands() {
 #[test]
 #[cfg(feature = "cli")]
 fn every_command_reads_such_a_trace() {
-    let (directory, trace) = recorded("named_atomics::child_lands");
+    let (directory, trace) = recorded("child_lands");
     let text = directory.path().join("flight.std");
-    let command = |arguments: &[&str]| {
-        run(crate::process::clean(env!("CARGO_BIN_EXE_aerodrome")).args(arguments))
-    };
+    let command =
+        |arguments: &[&str]| run(process::clean(env!("CARGO_BIN_EXE_aerodrome")).args(arguments));
     for trace in [&trace, text.to_str().unwrap()] {
         let lattice = command(&["lattice", "--property", SAFE_LANDING, trace]).expect_code(1);
         contains(
@@ -485,7 +491,7 @@ fn every_command_reads_such_a_trace() {
 
 #[test]
 fn every_operation_that_stores_is_recorded_with_its_value() {
-    let (_directory, trace) = recorded("named_atomics::child_operates");
+    let (_directory, trace) = recorded("child_operates");
     let mut values = Vec::new();
     let mut announced = None;
     feed(&trace, |event, _, names| match event.op {
@@ -551,7 +557,7 @@ fn child_operates() {
 
 #[test]
 fn offline_no_birth_is_an_access_either() {
-    let (_directory, trace) = recorded("named_atomics::child_is_born_between");
+    let (_directory, trace) = recorded("child_is_born_between");
     let mut births = 0;
     for &kind in EngineKind::ALL {
         let mut checker = Checker::new(kind, Semantics::Rust);
@@ -575,7 +581,7 @@ fn child_is_born_between() {
 
 #[test]
 fn a_name_that_came_late_is_in_the_trace() {
-    let (_directory, trace) = recorded("named_atomics::child_names_late");
+    let (_directory, trace) = recorded("child_names_late");
     let late = explored(&trace, "late == 1").unwrap();
     assert_eq!((&late.initial[..], late.events), (&[1][..], 1));
     assert!(late.observed_broken);
