@@ -3,8 +3,9 @@
 #![cfg(loom)]
 #![allow(
     dead_code,
+    unexpected_cfgs,
     unused_imports,
-    reason = "the rest of the recorder uses them"
+    reason = "the rest of the recorder uses it, and has the features"
 )]
 
 mod buffer {

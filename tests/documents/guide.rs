@@ -25,7 +25,7 @@ mod examples {
     static BUILT: LazyLock<HashMap<String, PathBuf>> = LazyLock::new(build);
 
     /// Builds the examples as a whole `cargo test` does, after which nothing is left to do. With
-    /// `--test guide` nobody else builds them.
+    /// `--test documents` nobody else builds them.
     fn build() -> HashMap<String, PathBuf> {
         let this = std::env::current_exe().unwrap();
         let folder = this.ancestors().nth(2).and_then(Path::file_name).unwrap();
