@@ -7,7 +7,7 @@ use std::process::Command;
 const VERSIONS: [u32; 7] = [86, 87, 88, 89, 91, 92, 95];
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=RUSTC");
     let minor = minor_version().expect("`rustc --version` says `rustc 1.`, and the minor version");
     for version in VERSIONS {
         println!("cargo::rustc-check-cfg=cfg(since, values(\"1.{version}\"))");

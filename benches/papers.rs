@@ -16,14 +16,14 @@ use aerodrome::check::EngineKind;
 use aerodrome::predict::{AnalysisKind, Predictor};
 use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
 
-#[path = "../tests/predict_papers/notation.rs"]
+#[path = "../tests/predict/common.rs"]
+mod common;
+#[path = "../tests/predict/papers/notation.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod notation;
-#[path = "../tests/predict_common/mod.rs"]
-mod predict_common;
-#[path = "../tests/predict_papers/programs.rs"]
+#[path = "../tests/predict/papers/programs.rs"]
 mod programs;
-#[path = "../tests/predict_papers/published/mod.rs"]
+#[path = "../tests/predict/papers/published/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod published;
 

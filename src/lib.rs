@@ -388,9 +388,6 @@ pub mod parking_lot_core;
 pub mod predict;
 #[cfg(feature = "check")]
 mod record;
-#[cfg(all(test, loom, not(feature = "check")))]
-#[path = "record/loom.rs"]
-mod record;
 #[cfg(feature = "trace")]
 pub mod report;
 pub mod sync;

@@ -1,8 +1,10 @@
 //! Tracked atomics with a name are variables of properties, in process and in traces.
 #![cfg(feature = "check")]
 
+#[path = "programs/outcome.rs"]
 mod outcome;
 mod process;
+#[path = "programs/properties.rs"]
 mod properties;
 
 use std::sync::Barrier;
@@ -16,7 +18,7 @@ use aerodrome::watch::Watched;
 use aerodrome::{atomic_block, thread};
 
 use self::outcome::{accesses, between, only, silent};
-use self::process::{Directory, child, run};
+use self::process::{Directory, child, is_child, run};
 use self::properties::{contains, failure, states};
 
 const SAFE_LANDING: &str = "start(landing) -> [approved, !radio)";
@@ -151,7 +153,7 @@ fn the_first_property_of_a_process_knows_the_values() {
 
 #[test]
 fn child_declares_late() {
-    if !process::is_child() {
+    if !is_child() {
         return;
     }
     let (x, y, huge) = (AtomicI32::new(0), AtomicI32::new(0), AtomicU64::new(0));
@@ -455,7 +457,7 @@ fn a_trace_has_the_values_of_named_atomics() {
 
 #[test]
 fn child_lands() {
-    if !process::is_child() {
+    if !is_child() {
         return;
     }
     Flight::new().land();
@@ -515,7 +517,7 @@ fn every_operation_that_stores_is_recorded_with_its_value() {
 
 #[test]
 fn child_operates() {
-    if !process::is_child() {
+    if !is_child() {
         return;
     }
     const ORDER: Ordering = Ordering::SeqCst;
@@ -571,7 +573,7 @@ fn offline_no_birth_is_an_access_either() {
 
 #[test]
 fn child_is_born_between() {
-    if !process::is_child() {
+    if !is_child() {
         return;
     }
     born_between();
@@ -595,7 +597,7 @@ fn a_name_that_came_late_is_in_the_trace() {
 
 #[test]
 fn child_names_late() {
-    if !process::is_child() {
+    if !is_child() {
         return;
     }
     let (lock, late) = (aerodrome::sync::Mutex::new(0), AtomicI8::new(0));

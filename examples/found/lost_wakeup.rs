@@ -77,7 +77,7 @@ pub(crate) fn run() -> (Vec<Report>, usize, usize) {
     (outcome.violations, left, count.0.load(Ordering::SeqCst))
 }
 
-#[allow(dead_code, reason = "tests/found.rs calls `run`")]
+#[allow(dead_code, reason = "tests/programs/found.rs calls `run`")]
 fn main() {
     let (reports, left, woken) = run();
     println!("{left} message waits, and the receiver was woken {woken} times");

@@ -67,7 +67,7 @@ pub(crate) fn run() -> (Vec<Report>, Vec<Event>) {
     (outcome.violations, events)
 }
 
-#[allow(dead_code, reason = "tests/found.rs calls `run`")]
+#[allow(dead_code, reason = "tests/programs/found.rs calls `run`")]
 fn main() {
     let (reports, events) = run();
     println!("{events:?}");

@@ -88,9 +88,10 @@ pub(super) struct Checked {
 
 impl ToJson for Checked {
     fn write(&self, out: &mut String) {
-        let verdict = match self.reports.is_empty() {
-            true => "serializable",
-            false => "violation",
+        let verdict = if self.reports.is_empty() {
+            "serializable"
+        } else {
+            "violation"
         };
         object(
             out,

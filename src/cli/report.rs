@@ -94,9 +94,10 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
             .iter()
             .map(|group| text::render_group(group, &style))
             .collect();
-        print(&match text.is_empty() {
-            true => "no violation\n".to_owned(),
-            false => text.join("\n"),
+        print(&if text.is_empty() {
+            "no violation\n".to_owned()
+        } else {
+            text.join("\n")
         })?;
     }
     pages.write(&reports)?;

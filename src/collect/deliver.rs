@@ -245,9 +245,10 @@ fn empty_blocks(blocks: &[&'static Block]) -> Option<String> {
         names.push(format!("{} more", others.len()));
     }
     let last = names.pop()?;
-    let names = match names.is_empty() {
-        true => last,
-        false => format!("{} and {last}", names.join(", ")),
+    let names = if names.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", names.join(", "))
     };
     Some(format!(
         "nothing in {names} is tracked: is an import still `std::sync`?"

@@ -303,9 +303,10 @@ impl Families {
         let dropped = objects.iter().filter_map(|object| self.dropped.get(object));
         families.extend(dropped.map(|it| it.family));
         let is_host = |&&family: &&u32| self.standing(family, names) == Standing::Host;
-        let host = match one {
-            true => families.first().copied(),
-            false => families.iter().find(is_host).copied(),
+        let host = if one {
+            families.first().copied()
+        } else {
+            families.iter().find(is_host).copied()
         };
         if let Some(host) = host {
             let family = self.all.entry(host).or_default();

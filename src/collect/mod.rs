@@ -7,6 +7,7 @@
 
 mod config;
 mod deliver;
+mod export;
 mod families;
 mod live;
 mod memory;
@@ -113,8 +114,8 @@ impl Host for Process {
     }
 
     fn failed(&self, payload: Box<dyn Any + Send>) {
-        let _telling = Telling::begin();
-        fail(describe(payload));
+        let telling = Telling::begin();
+        telling.fail(&describe(payload));
     }
 
     fn give_up(&self, what: &'static str) {
@@ -159,9 +160,8 @@ fn launch() {
         .name("aerodrome".into())
         .spawn(poll);
     if let Err(error) = thread {
-        return fail(format!(
-            "the collector's thread could not be started: {error}"
-        ));
+        let reason = format!("the collector's thread could not be started: {error}");
+        return Telling::begin().fail(&reason);
     }
     // SAFETY: both are functions that C may call.
     unsafe {
@@ -231,9 +231,7 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));
-    let result = result.map_err(fail).ok();
-    drop(telling);
-    result
+    result.map_err(|reason| telling.fail(&reason)).ok()
 }
 
 /// How many threads may be about to say something.
@@ -246,6 +244,12 @@ impl Telling {
     fn begin() -> Telling {
         TELLING.fetch_add(1, Ordering::Release);
         Telling
+    }
+
+    /// Checking ends here; the program goes on.
+    fn fail(&self, reason: &str) {
+        pool::fail();
+        say(&format!("{reason}; checking is off from here on"));
     }
 
     /// Waits until everything was said, unless nobody reads it.
@@ -280,18 +284,11 @@ fn describe(payload: Box<dyn Any + Send>) -> String {
     format!("internal failure: {reason}")
 }
 
-/// Checking ends here; the program goes on.
-fn fail(reason: String) {
-    let _telling = Telling::begin();
-    pool::fail();
-    say(&format!("{reason}; checking is off from here on"));
-}
-
 /// Checking ends here because somebody has waited in vain; the program goes on.
 fn give_up(what: &str) {
-    let _telling = Telling::begin();
+    let telling = Telling::begin();
     if pool::fail() {
-        fail(format!("{what}; the verdict is incomplete"));
+        telling.fail(&format!("{what}; the verdict is incomplete"));
     }
 }
 

@@ -1,24 +1,21 @@
 //! One process's run: every merged event is judged, written and counted.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::Path;
 use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
+use super::export::Export;
 use super::families::{Families, Involved, News};
 use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
-use super::observer::{self, Observer};
+use super::observer::Observer;
 use super::properties::Properties;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
-use crate::observe::Process;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Object, Report, Split};
-use crate::trace::{AeroWriter, Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
+use crate::trace::{Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
@@ -27,10 +24,7 @@ pub(super) struct Session {
     checker: Checker,
     properties: Properties,
     window: Option<Window>,
-    trace: Option<AeroWriter<BufWriter<File>>>,
-    /// Nothing while nothing was recorded, and after the observer was given up.
-    observer: Option<Observer>,
-    has_lost_observer: bool,
+    export: Export,
     families: Families,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
@@ -68,9 +62,7 @@ impl Session {
             properties: Properties::default(),
             // The past is shown by the page only, which is made from a report file.
             window: config.report.is_some().then(|| Window::new(config.window)),
-            trace: None,
-            observer: None,
-            has_lost_observer: false,
+            export: Export::default(),
             families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
@@ -191,20 +183,10 @@ impl Session {
         while let Some(violation) = self.checker.finish(&self.live) {
             self.report(&violation);
         }
-        let written = self.trace.take().map(|trace| {
-            let buffer = trace.finish()?;
-            buffer.into_inner().map_err(|error| error.into_error())
-        });
-        if let Some(Err(error)) = written {
-            self.complaints.push(format!(
-                "the trace could not be written to its end: {error}"
-            ));
-        }
-        if let Some(observer) = self.observer.take() {
-            if let Err(error) = observer.finish() {
-                self.observer_failed(&error);
-            }
-        }
+        let written = self.export.finish_trace();
+        self.note(written);
+        let sent = self.export.finish_observer();
+        self.note(sent);
         let (news, tests) = self.families.finish(&self.live);
         self.counts.tests += tests;
         news
@@ -267,39 +249,17 @@ impl Session {
         }
     }
 
-    fn open_trace(&mut self) {
-        let Some(directory) = self.config.trace.clone() else {
-            return;
-        };
-        match create_trace(&directory)
-            .and_then(|file| AeroWriter::new(BufWriter::new(file), self.config.semantics))
-        {
-            Ok(trace) => self.trace = Some(trace),
-            Err(error) => self.complaints.push(format!(
-                "AERODROME_TRACE: no trace can be written into `{}`: {error}",
-                directory.display()
-            )),
+    /// Begins what the settings ask for. Where no observer listens, events are judged here.
+    fn begin(&mut self) {
+        let opened = self.export.open_trace(&self.config);
+        self.note(opened);
+        if let Err(complaint) = self.export.connect(&self.config) {
+            self.complaints.push(complaint);
+            let mut config = self.config.clone();
+            config.observer = None;
+            self.reconfigure(config);
         }
-    }
-
-    /// Begins to send the events. Where nobody listens, they are judged here.
-    fn connect(&mut self) {
-        let Some(address) = &self.config.observer else {
-            return;
-        };
-        match Observer::connect(address, self.config.semantics) {
-            Ok(observer) => self.observer = Some(observer),
-            Err(error) => {
-                let reason = observer::explain(&error);
-                self.complaints.push(format!(
-                    "AERODROME_OBSERVER: no observer can be reached at `{address}`: {reason}; \
-                     this process judges by itself"
-                ));
-                let mut config = self.config.clone();
-                config.observer = None;
-                self.reconfigure(config);
-            }
-        }
+        self.lean = self.may_be_lean();
     }
 
     /// Whether the events are judged elsewhere.
@@ -309,44 +269,21 @@ impl Session {
 
     /// Sends what the observer does not have yet.
     pub(super) fn flush_observer(&mut self) {
-        self.send(|observer, _| observer.flush());
-    }
-
-    #[inline]
-    fn send(&mut self, what: impl FnOnce(&mut Observer, &Live) -> io::Result<()>) {
-        let Some(observer) = &mut self.observer else {
-            return;
-        };
-        if let Err(error) = what(observer, &self.live) {
-            self.observer_failed(&error);
-        }
-    }
-
-    /// What comes now cannot be judged here, without what went before.
-    #[cold]
-    fn observer_failed(&mut self, error: &io::Error) {
-        self.observer = None;
-        self.has_lost_observer = true;
-        if let Some(address) = &self.config.observer {
-            let reason = observer::explain(error);
-            self.complaints.push(format!(
-                "the observer at `{address}` is given up: {reason}; \
-                 checking is off from here on"
-            ));
-        }
+        let sent = self.export.send(Observer::flush);
+        self.note(sent);
     }
 
     /// Whether the observer was given up.
     pub(super) fn has_lost_observer(&self) -> bool {
-        self.has_lost_observer
+        self.export.has_lost_observer()
     }
 
-    #[cold]
-    fn trace_failed(&mut self, error: &std::io::Error) {
-        self.trace = None;
-        self.complaints.push(format!(
-            "the trace ends here, it could not be written: {error}"
-        ));
+    /// Keeps what went wrong, if anything did.
+    #[inline]
+    fn note(&mut self, result: Result<(), String>) {
+        if let Err(complaint) = result {
+            self.complaints.push(complaint);
+        }
     }
 }
 
@@ -364,7 +301,7 @@ impl Session {
     fn may_be_lean(&self) -> bool {
         let config = &self.config;
         config.semantics == Semantics::Rust
-            && self.trace.is_none()
+            && !self.export.has_trace()
             && self.window.is_none()
             && config.observer.is_none()
             && config.predict == Predict::Off
@@ -376,22 +313,22 @@ impl Session {
     #[inline(never)]
     fn full_event(&mut self, event: Event) {
         if self.counts.events == 0 {
-            self.open_trace();
-            self.connect();
-            self.lean = self.may_be_lean();
+            self.begin();
         }
         self.counts.events += 1;
         let position = self.counts.events;
         self.counts.transactions += u64::from(event.op == Op::Begin);
         self.memory.event(event.strand, position);
-        let trace = self.trace.as_mut();
-        if let Some(Err(error)) = trace.map(|trace| trace.event_with(&event, &self.live)) {
-            self.trace_failed(&error);
-        }
+        let live = &self.live;
+        let written = self.export.write(|trace| trace.event_with(&event, live));
+        self.note(written);
         let family = self.families.of(event.strand);
         self.properties.event(&event, position, family, &self.live);
         if self.is_observed() {
-            return self.send(|observer, live| observer.event(&event, live));
+            let sent = self
+                .export
+                .send(|observer| observer.event(&event, &self.live));
+            return self.note(sent);
         }
         if let Some(window) = &mut self.window {
             window.push(event, position);
@@ -441,13 +378,6 @@ impl Session {
             found = self.checker.next_found();
         }
     }
-}
-
-/// A new file, named after the program and the process.
-fn create_trace(directory: &Path) -> std::io::Result<File> {
-    std::fs::create_dir_all(directory)?;
-    let Process { id, program } = Process::this();
-    File::create(directory.join(format!("{program}-{id}.aero")))
 }
 
 impl Sink for Session {
@@ -532,11 +462,13 @@ impl Sink for Session {
 
     fn name(&mut self, object: u32, name: u32) {
         self.live.name(object, name);
-        let (trace, object) = (self.trace.as_mut(), ObjectId(object));
-        if let Some(Err(error)) = trace.map(|trace| trace.name_object(object, &self.live)) {
-            self.trace_failed(&error);
-        }
-        self.send(|observer, live| observer.name_object(object, live));
+        let (object, live) = (ObjectId(object), &self.live);
+        let written = self.export.write(|trace| trace.name_object(object, live));
+        let sent = self
+            .export
+            .send(|observer| observer.name_object(object, live));
+        self.note(written);
+        self.note(sent);
     }
 
     fn stack(&mut self, strand: u32, stack: u32) {

@@ -32,9 +32,10 @@ impl Outcome {
 
     fn verdict(&self) -> String {
         if self.holds() {
-            return match self.complete() {
-                true => "holds in every consistent run".to_string(),
-                false => "holds in every consistent run that was explored".to_string(),
+            return if self.complete() {
+                "holds in every consistent run".to_string()
+            } else {
+                "holds in every consistent run that was explored".to_string()
             };
         }
         let runs = match (self.violating, self.runs) {
@@ -216,9 +217,10 @@ fn number(runs: u128) -> u64 {
 /// The strand's name, or its number where it has none.
 pub(super) fn strand(event: &Relevant, names: &dyn Names) -> String {
     let name = names.strand(event.strand).name;
-    match name.is_empty() {
-        true => format!("#{}", event.strand.0),
-        false => name,
+    if name.is_empty() {
+        format!("#{}", event.strand.0)
+    } else {
+        name
     }
 }
 

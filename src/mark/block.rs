@@ -100,9 +100,10 @@ fn function_name(path: &str, module: &str) -> String {
         .collect();
     // A `#[aerodrome::test]` is a function inside another one of the same name.
     names.dedup();
-    match names.is_empty() {
-        true => path.to_owned(),
-        false => names.join("::"),
+    if names.is_empty() {
+        path.to_owned()
+    } else {
+        names.join("::")
     }
 }
 
@@ -120,9 +121,10 @@ fn self_type(implementation: &str) -> String {
         text.chars()
             .all(|symbol| symbol.is_alphanumeric() || symbol == '_' || symbol == ':')
     };
-    match is_path(without_arguments(full)) {
-        true => without_arguments(last).to_owned(),
-        false => format!("<{}>", without_modules(full)),
+    if is_path(without_arguments(full)) {
+        without_arguments(last).to_owned()
+    } else {
+        format!("<{}>", without_modules(full))
     }
 }
 

@@ -16,6 +16,33 @@ pub(super) fn outside<U>(holder: &mut Holder, again: impl Fn(), f: impl FnOnce()
     f()
 }
 
+/// `[generics] lock`: the traits of a lock that is around lock_api's.
+macro_rules! lock_traits {
+    ([$($generics:tt)*] $Lock:ty) => {
+        impl<$($generics)* T: Default> Default for $Lock {
+            #[inline]
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<$($generics)* T> From<T> for $Lock {
+            #[inline]
+            #[track_caller]
+            fn from(t: T) -> Self {
+                Self::new(t)
+            }
+        }
+
+        impl<$($generics)* T: ?Sized + std::fmt::Debug> std::fmt::Debug for $Lock {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                crate::record::untracked(|| self.0.fmt(f))
+            }
+        }
+    };
+}
+
 /// `[generics] guard, access`: the traits of a guard that has `object()`, `peek()` and, where it
 /// writes, `peek_mut()`.
 macro_rules! guard_traits {
@@ -249,4 +276,4 @@ macro_rules! arc_guard {
 
 #[cfg(feature = "parking_lot-arc_lock")]
 pub(super) use arc_guard;
-pub(super) use {guard_traits, maps, yields};
+pub(super) use {guard_traits, lock_traits, maps, yields};

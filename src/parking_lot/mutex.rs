@@ -1,13 +1,12 @@
 use std::any::type_name;
-use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use ::parking_lot::lock_api;
 
-use super::guard::{guard_traits, maps, outside, yields};
+use super::guard::{guard_traits, lock_traits, maps, outside, yields};
 use super::raw::{Raw, RawFairMutex, RawMutex, Real, Site, at};
-use crate::record::{self, Holder, Object, Pen, pen, untracked};
+use crate::record::{self, Holder, Object, Pen, pen};
 
 /// [`parking_lot::Mutex`](::parking_lot::Mutex), tracked.
 pub type Mutex<T> = AnyMutex<RawMutex, T>;
@@ -240,27 +239,7 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     }
 }
 
-impl<L: Real, T: Default> Default for AnyMutex<Raw<L>, T> {
-    #[inline]
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<L: Real, T> From<T> for AnyMutex<Raw<L>, T> {
-    #[inline]
-    #[track_caller]
-    fn from(t: T) -> Self {
-        Self::new(t)
-    }
-}
-
-impl<L: Real, T: ?Sized + fmt::Debug> fmt::Debug for AnyMutex<Raw<L>, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        untracked(|| self.0.fmt(f))
-    }
-}
+lock_traits! { [L: Real,] AnyMutex<Raw<L>, T> }
 
 impl<'a, L: Real, T: ?Sized> AnyMutexGuard<'a, Raw<L>, T> {
     #[inline]

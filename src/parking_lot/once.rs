@@ -42,10 +42,7 @@ impl Once {
     /// As parking_lot's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
-    pub fn call_once<F>(&self, f: F)
-    where
-        F: FnOnce(),
-    {
+    pub fn call_once<F: FnOnce()>(&self, f: F) {
         self.done.once(Location::caller(), |complete| {
             self.inner.call_once(|| {
                 f();
@@ -57,10 +54,7 @@ impl Once {
     /// As parking_lot's: an initialisation where `f` runs; else it is found done.
     #[inline]
     #[track_caller]
-    pub fn call_once_force<F>(&self, f: F)
-    where
-        F: FnOnce(OnceState),
-    {
+    pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
         self.done.once(Location::caller(), |complete| {
             self.inner.call_once_force(|state| {
                 f(state);

@@ -1,14 +1,13 @@
 use std::any::type_name;
-use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use ::parking_lot::RawThreadId;
 use ::parking_lot::lock_api;
 
-use super::guard::{guard_traits, maps, outside, yields};
+use super::guard::{guard_traits, lock_traits, maps, outside, yields};
 use super::raw::{RawMutex, at, named};
-use crate::record::{self, Holder, Object, pen, untracked};
+use crate::record::{self, Holder, Object, pen};
 
 /// [`parking_lot::ReentrantMutex`](::parking_lot::ReentrantMutex), tracked.
 ///
@@ -214,27 +213,7 @@ impl<T: ?Sized> ReentrantMutex<T> {
     }
 }
 
-impl<T: Default> Default for ReentrantMutex<T> {
-    #[inline]
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for ReentrantMutex<T> {
-    #[inline]
-    #[track_caller]
-    fn from(t: T) -> Self {
-        Self::new(t)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for ReentrantMutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        untracked(|| self.0.fmt(f))
-    }
-}
+lock_traits! { [] ReentrantMutex<T> }
 
 impl<'a, T: ?Sized> ReentrantMutexGuard<'a, T> {
     #[inline]

@@ -1,5 +1,4 @@
 use std::any::type_name;
-use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -9,9 +8,9 @@ use ::parking_lot::lock_api::{
     RawRwLockUpgradeFair as _, RawRwLockUpgradeTimed as _,
 };
 
-use super::guard::{guard_traits, maps, outside, yields};
+use super::guard::{guard_traits, lock_traits, maps, outside, yields};
 use super::raw::{Hold, RawRwLock, Site, at, named};
-use crate::record::{self, Holder, Object, Pen, pen, untracked};
+use crate::record::{self, Holder, Object, Pen, pen};
 
 /// [`parking_lot::RwLock`](::parking_lot::RwLock), tracked.
 ///
@@ -295,27 +294,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-impl<T: Default> Default for RwLock<T> {
-    #[inline]
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[inline]
-    #[track_caller]
-    fn from(t: T) -> Self {
-        Self::new(t)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        untracked(|| self.0.fmt(f))
-    }
-}
+lock_traits! { [] RwLock<T> }
 
 /// What the guards of a lock share.
 macro_rules! guard_of_rwlock {

@@ -116,63 +116,15 @@ impl Workspace {
 
 /// Reads the lines around every place that a reader looks at, and shortens all paths.
 pub(super) fn attach(report: &mut Report, workspace: &Workspace) {
-    let mut wanted: Vec<(String, u32)> = Vec::new();
-    {
-        let mut want = |place: &Option<Place>| {
-            if let Some(Place::Source { file, line, .. }) = place {
-                wanted.push((file.clone(), *line));
-            }
-        };
-        report.accesses.iter().for_each(|access| {
-            want(&access.place);
-            access.backtrace.iter().for_each(|frame| want(&frame.place));
-        });
-        for transaction in &report.transactions {
-            want(&transaction.place);
-            if let Some(block) = &transaction.block {
-                want(&block.place);
-            }
-        }
-    }
-    wanted.sort();
-    wanted.dedup();
-
     let mut excerpts: Vec<Excerpt> = Vec::new();
-    for run in wanted.chunk_by(|a, b| a.0 == b.0) {
+    for run in places(report).chunk_by(|a, b| a.0 == b.0) {
         let file = &run[0].0;
         // A report that was read from a file may have its lines already.
         if report.excerpts.iter().any(|excerpt| excerpt.file == *file) {
             continue;
         }
-        let Some(text) = workspace.locate(file).and_then(|path| read(&path)) else {
-            continue;
-        };
-        let lines: Vec<&str> = text.lines().collect();
-        let mut next = 1;
-        for &(_, line) in run {
-            let first = line.saturating_sub(CONTEXT).max(next).max(1);
-            let last = line.saturating_add(CONTEXT).min(lines.len() as u32);
-            // The file has changed since it was compiled.
-            if line == 0 || line as usize > lines.len() {
-                continue;
-            }
-            if last < first {
-                continue;
-            }
-            let text = lines[first as usize - 1..last as usize]
-                .iter()
-                .map(|line| clip(line));
-            match excerpts.last_mut() {
-                Some(open) if open.file == *file && open.line + open.text.len() as u32 == first => {
-                    open.text.extend(text)
-                }
-                _ => excerpts.push(Excerpt {
-                    file: file.clone(),
-                    line: first,
-                    text: text.collect(),
-                }),
-            }
-            next = last + 1;
+        if let Some(text) = workspace.locate(file).and_then(|path| read(&path)) {
+            excerpts.extend(cut_out(file, &text, run.iter().map(|&(_, line)| line)));
         }
     }
 
@@ -193,6 +145,56 @@ pub(super) fn attach(report: &mut Report, workspace: &Workspace) {
         }
     }
     report.excerpts.append(&mut excerpts);
+}
+
+/// The files and lines that a reader looks at, in order.
+fn places(report: &Report) -> Vec<(String, u32)> {
+    let of_accesses = report.accesses.iter().flat_map(|access| {
+        let frames = access.backtrace.iter().map(|frame| &frame.place);
+        frames.chain([&access.place])
+    });
+    let of_transactions = report.transactions.iter().flat_map(|transaction| {
+        let block = transaction.block.iter().map(|block| &block.place);
+        block.chain([&transaction.place])
+    });
+    let mut places: Vec<_> = of_accesses
+        .chain(of_transactions)
+        .filter_map(|place| match place {
+            Some(Place::Source { file, line, .. }) => Some((file.clone(), *line)),
+            _ => None,
+        })
+        .collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+/// The parts of a file's text around some lines, which are in order.
+fn cut_out(file: &str, text: &str, wanted: impl Iterator<Item = u32>) -> Vec<Excerpt> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut excerpts: Vec<Excerpt> = Vec::new();
+    let mut next = 1;
+    for line in wanted {
+        let first = line.saturating_sub(CONTEXT).max(next);
+        let last = line.saturating_add(CONTEXT).min(lines.len() as u32);
+        // There may be no line, and the file may have changed since it was compiled.
+        if line == 0 || line as usize > lines.len() || last < first {
+            continue;
+        }
+        let text = lines[first as usize - 1..last as usize]
+            .iter()
+            .map(|line| clip(line));
+        match excerpts.last_mut() {
+            Some(open) if open.line + open.text.len() as u32 == first => open.text.extend(text),
+            _ => excerpts.push(Excerpt {
+                file: file.to_owned(),
+                line: first,
+                text: text.collect(),
+            }),
+        }
+        next = last + 1;
+    }
+    excerpts
 }
 
 fn read(path: &Path) -> Option<String> {

@@ -235,9 +235,10 @@ fn located<'a>(
             let event = position.map(|position| format!("event {position}"));
             let label = other.map(|place| clean(&place.to_string()));
             let words: Vec<String> = event.into_iter().chain(label).collect();
-            return match words.is_empty() {
-                true => group,
-                false => group.element(Origin::path(words.join(", "))),
+            return if words.is_empty() {
+                group
+            } else {
+                group.element(Origin::path(words.join(", ")))
             };
         }
     };

@@ -1,4 +1,3 @@
-use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -23,17 +22,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     pub(super) inner: std::sync::MutexGuard<'a, T>,
 }
 
-impl<T> Mutex<T> {
-    /// As std's; remembers where it was called.
-    #[inline]
-    #[track_caller]
-    pub const fn new(t: T) -> Mutex<T> {
-        Mutex {
-            object: Object::lock::<T>(type_name::<Self>),
-            inner: std::sync::Mutex::new(t),
-        }
-    }
-}
+poison::unrecorded!(Mutex);
 
 impl<T: ?Sized> Mutex<T> {
     /// As std's.
@@ -59,51 +48,6 @@ impl<T: ?Sized> Mutex<T> {
         };
         let busy = || record::found_locked(pen, &self.object, site);
         poison::try_map(self.inner.try_lock(), guard, busy)
-    }
-
-    /// As std's.
-    #[inline]
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned()
-    }
-
-    /// As std's.
-    #[inline]
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison();
-    }
-
-    /// As std's.
-    pub fn into_inner(self) -> LockResult<T>
-    where
-        T: Sized,
-    {
-        self.inner.into_inner()
-    }
-
-    /// As std's.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(t: T) -> Self {
-        Mutex::new(t)
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Mutex<T> {
-        Mutex::new(T::default())
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
     }
 }
 

@@ -44,3 +44,70 @@ pub(super) fn try_map<G, H>(
         }
     }
 }
+
+/// What a lock has beside the ways to take it. Nothing of it is recorded: what is exclusive needs
+/// no order.
+macro_rules! unrecorded {
+    ($Lock:ident) => {
+        impl<T> $Lock<T> {
+            /// As std's; remembers where it was called.
+            #[inline]
+            #[track_caller]
+            pub const fn new(t: T) -> Self {
+                $Lock {
+                    object: Object::lock::<T>(std::any::type_name::<Self>),
+                    inner: std::sync::$Lock::new(t),
+                }
+            }
+        }
+
+        impl<T: ?Sized> $Lock<T> {
+            /// As std's.
+            #[inline]
+            pub fn is_poisoned(&self) -> bool {
+                self.inner.is_poisoned()
+            }
+
+            /// As std's.
+            #[inline]
+            pub fn clear_poison(&self) {
+                self.inner.clear_poison();
+            }
+
+            /// As std's.
+            pub fn into_inner(self) -> LockResult<T>
+            where
+                T: Sized,
+            {
+                self.inner.into_inner()
+            }
+
+            /// As std's.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                self.inner.get_mut()
+            }
+        }
+
+        impl<T> From<T> for $Lock<T> {
+            #[track_caller]
+            fn from(t: T) -> Self {
+                Self::new(t)
+            }
+        }
+
+        impl<T: Default> Default for $Lock<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $Lock<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.inner.fmt(f)
+            }
+        }
+    };
+}
+
+pub(super) use unrecorded;

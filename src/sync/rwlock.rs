@@ -1,4 +1,3 @@
-use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -31,17 +30,7 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
     inner: std::sync::RwLockWriteGuard<'rwlock, T>,
 }
 
-impl<T> RwLock<T> {
-    /// As std's; remembers where it was called.
-    #[inline]
-    #[track_caller]
-    pub const fn new(t: T) -> RwLock<T> {
-        RwLock {
-            object: Object::lock::<T>(type_name::<Self>),
-            inner: std::sync::RwLock::new(t),
-        }
-    }
-}
+poison::unrecorded!(RwLock);
 
 impl<T: ?Sized> RwLock<T> {
     /// As std's.
@@ -92,51 +81,6 @@ impl<T: ?Sized> RwLock<T> {
         };
         let busy = || record::found_locked(pen, &self.object, site);
         poison::try_map(self.inner.try_write(), guard, busy)
-    }
-
-    /// As std's.
-    #[inline]
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned()
-    }
-
-    /// As std's.
-    #[inline]
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison();
-    }
-
-    /// As std's.
-    pub fn into_inner(self) -> LockResult<T>
-    where
-        T: Sized,
-    {
-        self.inner.into_inner()
-    }
-
-    /// As std's.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> RwLock<T> {
-        RwLock::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(t: T) -> Self {
-        RwLock::new(t)
     }
 }
 

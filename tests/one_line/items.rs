@@ -1,6 +1,6 @@
 //! All that std has in the modules of which aerodrome tracks something.
 //!
-//! `tests/std_items.rs` compares these names with std's documentation.
+//! `tests/parity/std_items.rs` compares these names with std's documentation.
 
 #![allow(deprecated, unused_imports)]
 

@@ -60,7 +60,7 @@ use rustc_hash::FxHashMap;
 
 use self::messages::{Causes, Message};
 use self::queue::{Forced, Queue, State};
-use self::run::{By, Exchange, Failure, Key, Run};
+use self::run::{By, Key, Run};
 use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId, Update};
 
@@ -296,16 +296,67 @@ impl<T: Copy> Retries<T> {
     /// An event of a strand that is inside a block.
     fn take_inside(&mut self, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
         let number = self.now;
-        let mut dropped = Vec::new();
         let is_answer = event.op == Op::Recv && self.receive(event);
         let strand = &mut self.strands[event.strand];
-        let undecided = State::Undecided(strand.runs);
         let run = &mut strand.run;
-        let key = Key::content(event.target);
-        let mut state = State::Counts;
-        let mut split = None;
-        let mut answered = None;
-        let mut op = event.op;
+        match event.op {
+            Op::Write => {
+                run.exchanges.clear();
+                run.write(Some(event.target));
+            }
+            Op::Signal => {
+                run.exchanges.clear();
+                run.write(None);
+            }
+            Op::Send => {
+                run.exchanges.clear();
+                run.write(None);
+                self.send(event);
+            }
+            Op::Recv if is_answer => {
+                run.begin_segment(number);
+                let op = Op::Split;
+                self.pass(Event { op, ..event }, tag, State::Counts, emit);
+            }
+            Op::Acquire | Op::AcquireShared | Op::Upgrade => self.acquire(event),
+            Op::Split => run.begin_segment(number),
+            Op::Begin => {
+                strand.in_block = true;
+                strand.began = number;
+            }
+            Op::End => {
+                strand.in_block = false;
+                if strand.root.is_none() {
+                    self.end(event.strand);
+                }
+            }
+            Op::Fork => self.fork_inside(event),
+            Op::Join => self.join_inside(event),
+            Op::Exit => self.end(event.strand),
+            Op::Read
+            | Op::CompareExchangeFailed
+            | Op::CompareExchange
+            | Op::Vain(_)
+            | Op::ReadWrite
+            | Op::Update(_)
+            | Op::Busy
+            | Op::Pause
+            | Op::Restart => {
+                return self.take_look(event, tag, emit);
+            }
+            _ => {}
+        }
+        self.pass(event, tag, State::Counts, emit);
+    }
+
+    /// What a strand inside a block looks at or updates, and what says that it waits.
+    fn take_look(&mut self, event: Event, tag: T, emit: &mut impl FnMut(Event, T)) {
+        let number = self.now;
+        let strand = &mut self.strands[event.strand];
+        let undecided = State::Undecided(strand.runs);
+        let (mut op, mut state) = (event.op, State::Counts);
+        let (mut dropped, mut split, mut answered) = (Vec::new(), None, None);
+        let (key, run) = (Key::content(event.target), &mut strand.run);
         match event.op {
             Op::Read => {
                 split = run.look_again(key, event.site, By::Other, &mut dropped);
@@ -316,32 +367,12 @@ impl<T: Copy> Retries<T> {
                 state = undecided;
             }
             Op::CompareExchangeFailed => {
-                split = run.look_again(key, event.site, By::Exchange, &mut dropped);
-                let answered = run.looks_at(key).next().map(|index| run.looks[index]);
-                let since = answered
-                    .filter(|look| run.is_in_segment(look) && !look.is_overwritten)
-                    .map_or(number, |look| look.number);
-                run.answer(key, &mut dropped);
-                run.failures.push(Failure {
-                    number,
-                    object: event.target,
-                    site: event.site,
-                    since,
-                });
-                run.look(number, key, event.site, None);
+                split = run.fail_exchange(number, event, &mut dropped);
                 state = undecided;
             }
             Op::CompareExchange => {
                 answered = run.expects(key);
-                split = run.look_again(key, event.site, By::Exchange, &mut dropped);
-                run.answer(key, &mut dropped);
-                run.exchanges.retain(|it| it.object == event.target);
-                run.exchanges.push(Exchange {
-                    number,
-                    object: event.target,
-                    segment: run.segment,
-                });
-                run.write(Some(event.target));
+                split = run.exchange(number, event, &mut dropped);
                 state = undecided;
             }
             Op::Vain(kind) => {
@@ -359,37 +390,15 @@ impl<T: Copy> Retries<T> {
                 run.exchanges.clear();
                 run.write(Some(event.target));
             }
-            Op::Write => {
-                run.exchanges.clear();
-                run.write(Some(event.target));
-            }
-            Op::Send => {
-                run.exchanges.clear();
-                run.write(None);
-                self.send(event);
-            }
-            Op::Recv if is_answer => {
-                run.begin_segment(number);
-                let op = Op::Split;
-                self.pass(Event { op, ..event }, tag, State::Counts, emit);
-            }
-            Op::Signal => {
-                run.exchanges.clear();
-                run.write(None);
-            }
             Op::Busy => {
                 let lock = Key::lock(event.target);
                 split = run.look_again(lock, event.site, By::Other, &mut dropped);
                 run.look(number, lock, event.site, None);
             }
-            Op::Acquire | Op::AcquireShared | Op::Upgrade => {
-                self.acquire(event);
-            }
             Op::Pause if run.has_looked() => {
                 run.pause = Some(number);
                 state = undecided;
             }
-            Op::Split => run.begin_segment(number),
             Op::Restart if !run.has_written => {
                 run.drop_between(run.segment + 1, number, &mut dropped);
                 if strand.root.is_none() && strand.workers.is_empty() {
@@ -397,36 +406,6 @@ impl<T: Copy> Retries<T> {
                     op = Op::Split;
                 }
             }
-            Op::Begin => {
-                strand.in_block = true;
-                strand.began = number;
-            }
-            Op::End => {
-                strand.in_block = false;
-                if strand.root.is_none() {
-                    self.end(event.strand);
-                }
-            }
-            Op::Fork => {
-                let root = strand.root.unwrap_or(event.strand);
-                let causes = strand.causes.clone();
-                self.end(event.other());
-                let child = self.strands.entry(event.other());
-                child.root = Some(root);
-                child.causes = causes;
-                child.run.clear();
-                self.strands[root].workers.push(event.other());
-            }
-            Op::Join => {
-                let root = strand.root.unwrap_or(event.strand);
-                let child = self.strands.entry(event.other()).root;
-                if child != Some(root) {
-                    let run = &mut self.strands[event.strand].run;
-                    run.begin_segment(number);
-                }
-                self.join(event);
-            }
-            Op::Exit => self.end(event.strand),
             _ => {}
         }
         self.decide(event.strand, split, &dropped);
@@ -435,6 +414,30 @@ impl<T: Copy> Retries<T> {
             return self.release(event.strand, emit);
         }
         self.pass(Event { op, ..event }, tag, state, emit);
+    }
+
+    /// A strand inside a block has forked a worker of the block.
+    fn fork_inside(&mut self, event: Event) {
+        let strand = &self.strands[event.strand];
+        let root = strand.root.unwrap_or(event.strand);
+        let causes = strand.causes.clone();
+        self.end(event.other());
+        let child = self.strands.entry(event.other());
+        child.root = Some(root);
+        child.causes = causes;
+        child.run.clear();
+        self.strands[root].workers.push(event.other());
+    }
+
+    /// A strand inside a block has joined another one, which may be no worker of the block.
+    fn join_inside(&mut self, event: Event) {
+        let root = self.strands[event.strand].root.unwrap_or(event.strand);
+        let child = self.strands.entry(event.other()).root;
+        if child != Some(root) {
+            let run = &mut self.strands[event.strand].run;
+            run.begin_segment(self.now);
+        }
+        self.join(event);
     }
 
     /// A strand inside a block has acquired a lock.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{SiteId, Update};
+use crate::trace::{Event, SiteId, Update};
 
 /// What a strand has done inside the block.
 #[derive(Debug, Default)]
@@ -370,6 +370,51 @@ impl Run {
         if self.looks.len() >= self.tidy_at.max(64) {
             self.tidy_up();
         }
+    }
+
+    /// An exchange that fails: since when the strand wants it, and that it has looked. Gives back
+    /// where the block is split.
+    pub(super) fn fail_exchange(
+        &mut self,
+        number: u64,
+        event: Event,
+        dropped: &mut Vec<u64>,
+    ) -> Option<u64> {
+        let key = Key::content(event.target);
+        let split = self.look_again(key, event.site, By::Exchange, dropped);
+        let answered = self.looks_at(key).next().map(|index| self.looks[index]);
+        let since = answered
+            .filter(|look| self.is_in_segment(look) && !look.is_overwritten)
+            .map_or(number, |look| look.number);
+        self.answer(key, dropped);
+        self.failures.push(Failure {
+            number,
+            object: event.target,
+            site: event.site,
+            since,
+        });
+        self.look(number, key, event.site, None);
+        split
+    }
+
+    /// An exchange that succeeds. Gives back where the block is split.
+    pub(super) fn exchange(
+        &mut self,
+        number: u64,
+        event: Event,
+        dropped: &mut Vec<u64>,
+    ) -> Option<u64> {
+        let key = Key::content(event.target);
+        let split = self.look_again(key, event.site, By::Exchange, dropped);
+        self.answer(key, dropped);
+        self.exchanges.retain(|it| it.object == event.target);
+        self.exchanges.push(Exchange {
+            number,
+            object: event.target,
+            segment: self.segment,
+        });
+        self.write(Some(event.target));
+        split
     }
 
     /// The strand has done what others can see; on this object, where it is known.

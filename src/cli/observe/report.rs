@@ -148,9 +148,10 @@ fn explain(error: &Error, events: u64) -> String {
 impl ToJson for Observed<'_> {
     fn write(&self, out: &mut String) {
         let violations: Vec<&Report> = self.violations().collect();
-        let verdict = match violations.is_empty() {
-            true => "serializable",
-            false => "violation",
+        let verdict = if violations.is_empty() {
+            "serializable"
+        } else {
+            "violation"
         };
         object(
             out,

@@ -10,15 +10,13 @@ impl Merge {
     pub(super) fn emit(&mut self, strand: StrandId, record: &Record, sink: &mut impl Sink) {
         use What::*;
         let target = record.target();
-        let mut event = |op, site| {
-            sink.event(Event {
-                strand,
-                target,
-                site: SiteId(site),
-                op,
-            })
+        let created = record.site();
+        let event = |op| Event {
+            strand,
+            target,
+            site: SiteId(created),
+            op,
         };
-        let site = record.site();
         match record.what() {
             Unwind => sink.panicked(strand.0),
             Stack => sink.stack(strand.0, target),
@@ -29,51 +27,37 @@ impl Merge {
                 self.is_watched = false;
                 self.watched = self.watched.wrapping_add(1);
             }
-            Split => event(Op::Split, site),
-            Restart => event(Op::Restart, site),
-            Pause => event(Op::Pause, site),
-            Busy => event(Op::Busy, site),
-            Notify => event(Op::Notify, site),
+            Split => sink.event(event(Op::Split)),
+            Restart => sink.event(event(Op::Restart)),
+            Pause => sink.event(event(Op::Pause)),
+            Busy => sink.event(event(Op::Busy)),
+            Notify => sink.event(event(Op::Notify)),
             Value => sink.event(Event {
-                strand,
-                target,
                 site: SiteId(record.ticket()),
-                op: Op::Value,
+                ..event(Op::Value)
             }),
             Fork => {
-                // The child may have been announced after this pass began.
-                self.add_announced(sink);
-                if let Some(child) = self.readers.iter().find(|reader| reader.id == target) {
-                    // SAFETY: as in `add_announced`.
-                    let family = unsafe { child.strand.as_ref() }.first_family;
-                    sink.strand(target, child.strand, family);
-                    self.lives.life(target).forked = true;
-                }
-                sink.event(Event {
-                    strand,
-                    target,
-                    site: SiteId(site),
-                    op: Op::Fork,
-                });
+                self.announce_child(target, sink);
+                sink.event(event(Op::Fork));
             }
             Join => {
-                event(Op::Join, site);
+                sink.event(event(Op::Join));
                 self.release_strand(target);
             }
             Detach => self.release_strand(target),
             Exit => {
-                event(Op::Exit, site);
+                sink.event(event(Op::Exit));
                 sink.strand_exited(strand.0);
             }
             Family => sink.family(strand.0, target),
             Define => {
-                let kind = kind(record.more() as u8);
+                let (kind, type_name) = (kind(record.more() as u8), record.ticket());
                 sink.object(
                     target,
                     Definition {
                         kind,
-                        type_name: record.ticket(),
-                        created: site,
+                        type_name,
+                        created,
                     },
                     strand,
                 );
@@ -81,34 +65,42 @@ impl Merge {
                 self.lives
                     .retire_late(strand, target, &mut self.tickets, sink);
             }
-            Name => sink.name(target, site),
+            Name => sink.name(target, created),
             Send => {
+                let (kind, type_name) = (ObjectKind::Message, 0);
                 sink.object(
                     target,
                     Definition {
-                        kind: ObjectKind::Message,
-                        type_name: 0,
-                        created: site,
+                        kind,
+                        type_name,
+                        created,
                     },
                     strand,
                 );
-                sink.event(Event {
-                    strand,
-                    target,
-                    site: SiteId(site),
-                    op: Op::Send,
-                });
+                sink.event(event(Op::Send));
                 *self.tickets.position(target) = Position::after(1);
             }
             Recv => {
-                event(Op::Recv, site);
+                sink.event(event(Op::Recv));
                 self.lives.retire_object(target, &mut self.tickets);
             }
             Retire | Lost => {
-                event(Op::Retire, site);
+                sink.event(event(Op::Retire));
                 self.lives.retire_object(target, &mut self.tickets);
             }
             _ => emit_plain(strand, record, |event| sink.event(event)),
+        }
+    }
+
+    /// A strand begins that was forked.
+    fn announce_child(&mut self, id: u32, sink: &mut impl Sink) {
+        // It may have been announced after this pass began.
+        self.add_announced(sink);
+        if let Some(child) = self.readers.iter().find(|reader| reader.id == id) {
+            // SAFETY: as in `add_announced`.
+            let family = unsafe { child.strand.as_ref() }.first_family;
+            sink.strand(id, child.strand, family);
+            self.lives.life(id).forked = true;
         }
     }
 }
@@ -118,13 +110,15 @@ impl Merge {
 pub(super) fn emit_plain(strand: StrandId, record: &Record, mut emit: impl FnMut(Event)) {
     let what = record.what();
     for &(op, is_second) in steps(what) {
+        let site = if is_second {
+            record.second_site()
+        } else {
+            record.site()
+        };
         emit(Event {
             strand,
             target: record.target(),
-            site: SiteId(match is_second {
-                true => record.second_site(),
-                false => record.site(),
-            }),
+            site: SiteId(site),
             op: match what {
                 What::Vain => Op::Vain(vain(record.more())),
                 _ => op,

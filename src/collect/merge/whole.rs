@@ -96,9 +96,10 @@ impl Tickets {
         let limit = end.min(at + WHOLE);
         let apart = loop {
             if index == limit {
-                break match limit < end {
-                    true => Apart::Unfit,
-                    false => Apart::Unfinished,
+                break if limit < end {
+                    Apart::Unfit
+                } else {
+                    Apart::Unfinished
                 };
             }
             let record = &page.records[index as usize];

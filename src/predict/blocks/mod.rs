@@ -43,7 +43,7 @@
 //! initialisation.
 //!
 //! The papers' own question is view serializability, which calls writes that nobody sees atomic.
-//! `tests/predict_papers` has their algorithms to the letter.
+//! `tests/predict/papers` has their algorithms to the letter.
 
 mod search;
 mod summary;

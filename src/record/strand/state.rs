@@ -100,9 +100,10 @@ impl State {
     }
 
     pub(super) fn with_stacks(self, wanted: bool) -> State {
-        match wanted {
-            true => State(self.0 | Self::STACKS),
-            false => self.without(Self::STACKS),
+        if wanted {
+            State(self.0 | Self::STACKS)
+        } else {
+            self.without(Self::STACKS)
         }
     }
 

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::super::SCHEMA;
-use super::{Inside, Report, Row};
+use super::{Inside, Report, Row, Slice};
 use crate::trace::{ObjectKind, Op, TABLE, Target};
 
 /// Why reports could not be read.
@@ -87,11 +87,6 @@ fn parse(line: &str) -> Result<Report, String> {
 
 /// Indices point at something, so that nothing that renders a report has to doubt them.
 fn consistent(report: &Report) -> Result<(), String> {
-    let within = |what: &str, index: usize, length: usize| {
-        (index < length)
-            .then_some(())
-            .ok_or_else(|| format!("{what} {index} does not exist, there are {length}"))
-    };
     if !report.transactions.is_empty() {
         within(
             "blame: transaction",
@@ -130,9 +125,17 @@ fn consistent(report: &Report) -> Result<(), String> {
             report.accesses.len(),
         )?;
     }
-    let Some(window) = &report.window else {
-        return Ok(());
-    };
+    report.window.as_ref().map_or(Ok(()), consistent_window)
+}
+
+fn within(what: &str, index: usize, length: usize) -> Result<(), String> {
+    (index < length)
+        .then_some(())
+        .ok_or_else(|| format!("{what} {index} does not exist, there are {length}"))
+}
+
+/// The same of the window.
+fn consistent_window(window: &Slice) -> Result<(), String> {
     for Row(_, strand, op, target, place) in &window.events {
         within("window: strand", *strand, window.strands.len())?;
         if let Some(target) = target {

@@ -80,9 +80,10 @@ impl<R: Read> AeroReader<R> {
         let known = self.limits[usize::from(limit)];
         let again = what == DEFINE_STRAND || what == DEFINE_OBJECT;
         if number > known || number == u32::MAX || (number < known && !again) {
-            let expected = match again {
-                true => format!("a number up to {known}"),
-                false => format!("number {known}"),
+            let expected = if again {
+                format!("a number up to {known}")
+            } else {
+                format!("number {known}")
             };
             return Err(Wrong::new(at, expected, number.to_string()));
         }

@@ -76,67 +76,60 @@ impl Wrong {
     }
 }
 
+/// Reads and checks the header; it says under which semantics the trace was recorded.
+fn read_header(file: &str, input: &mut impl Read) -> Result<Semantics, Error> {
+    let mut header = [0; super::HEADER];
+    let got = read_full(input, &mut header).map_err(|error| Error::io(file, error))?;
+    let wrong = |offset, expected: String, found| {
+        Err(Error::mismatch(
+            file,
+            Place::Offset(offset),
+            expected,
+            found,
+        ))
+    };
+    if got < super::MAGIC.len() || header[..8] != super::MAGIC {
+        let (magic, found) = (
+            super::MAGIC.escape_ascii(),
+            header[..got.min(8)].escape_ascii(),
+        );
+        let expected = format!("an .aero file, which begins with `{magic}`");
+        return wrong(0, expected, format!("`{found}`"));
+    }
+    if got < header.len() {
+        let (place, found) = (Place::Offset(got as u64), format!("{got}"));
+        return Err(Error::truncated(file, place, "a header of 16 bytes", found));
+    }
+    let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+    let (version, flags) = (half(8), half(10));
+    if version != super::VERSION {
+        let expected = format!("version {}", super::VERSION);
+        return wrong(8, expected, format!("version {version}"));
+    }
+    let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+    let sum = super::header_checksum(&header[..12]);
+    if sum != stored {
+        let expected = format!("the header's checksum {sum:08x}");
+        return wrong(12, expected, format!("{stored:08x}"));
+    }
+    match flags {
+        0 => Ok(Semantics::Rust),
+        super::FLAG_PAPER => Ok(Semantics::Paper),
+        _ => wrong(10, "flags 0 or 1".to_owned(), flags.to_string()),
+    }
+}
+
 impl<R: Read> AeroReader<R> {
     /// Reads the header of `input`; `file` is its name in errors.
     pub fn new(file: &str, mut input: R) -> Result<Self, Error> {
-        let mut header = [0; super::HEADER];
-        let got = read_full(&mut input, &mut header).map_err(|error| Error::io(file, error))?;
-        let at = |offset| Place::Offset(offset);
-        if got < super::MAGIC.len() || header[..8] != super::MAGIC {
-            let found = header[..got.min(8)].escape_ascii();
-            let expected = format!(
-                "an .aero file, which begins with `{}`",
-                super::MAGIC.escape_ascii()
-            );
-            return Err(Error::mismatch(file, at(0), expected, format!("`{found}`")));
-        }
-        if got < header.len() {
-            return Err(Error::truncated(
-                file,
-                at(got as u64),
-                "a header of 16 bytes",
-                format!("{got}"),
-            ));
-        }
-        let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-        let (version, flags) = (half(8), half(10));
-        if version != super::VERSION {
-            let found = format!("version {version}");
-            return Err(Error::mismatch(
-                file,
-                at(8),
-                format!("version {}", super::VERSION),
-                found,
-            ));
-        }
-        let stored = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        let sum = super::header_checksum(&header[..12]);
-        if sum != stored {
-            let (expected, found) = (
-                format!("the header's checksum {sum:08x}"),
-                format!("{stored:08x}"),
-            );
-            return Err(Error::mismatch(file, at(12), expected, found));
-        }
-        if flags & !super::FLAG_PAPER != 0 {
-            return Err(Error::mismatch(
-                file,
-                at(10),
-                "flags 0 or 1",
-                format!("{flags}"),
-            ));
-        }
+        let semantics = read_header(file, &mut input)?;
         let mut limits = [0; 8];
         limits[usize::from(LIMIT_NOTHING)] = 1;
         limits[usize::from(LIMIT_SITES)] = 1;
         Ok(Self {
             file: file.to_owned(),
             input,
-            semantics: if flags & super::FLAG_PAPER == 0 {
-                Semantics::Rust
-            } else {
-                Semantics::Paper
-            },
+            semantics,
             tables: Tables::new(),
             limits,
             payload: Vec::new(),
@@ -212,6 +205,12 @@ impl<R: Read> AeroReader<R> {
             self.owed = events;
             return Ok(true);
         }
+        self.end()?;
+        Ok(false)
+    }
+
+    /// The frame that was read is the end marker: it counts the events, and nothing follows.
+    fn end(&mut self) -> Result<(), Error> {
         let total = match self.payload[..] {
             [total] => u64::from_le_bytes(total),
             _ => u64::MAX,
@@ -231,7 +230,7 @@ impl<R: Read> AeroReader<R> {
         }
         self.payload.clear();
         self.ended = true;
-        Ok(false)
+        Ok(())
     }
 
     /// Decodes records until the frame ends or a number is to be redefined.

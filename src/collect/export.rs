@@ -1,0 +1,137 @@
+//! Where the merged events go as they are: into a trace file, and to an observer outside.
+//!
+//! What fails is given up; the complaint that comes back is for the user.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use super::config::Config;
+use super::observer::{self, Observer};
+use crate::observe::Process;
+use crate::trace::AeroWriter;
+
+type Trace = AeroWriter<BufWriter<File>>;
+
+/// The trace file and the observer, as far as they are wanted.
+#[derive(Default)]
+pub(super) struct Export {
+    trace: Option<Trace>,
+    /// Nothing while nothing was recorded, and after the observer was given up.
+    observer: Option<Observer>,
+    /// The observer's.
+    address: String,
+    has_lost_observer: bool,
+}
+
+impl Export {
+    /// Begins the trace that the settings ask for.
+    pub(super) fn open_trace(&mut self, config: &Config) -> Result<(), String> {
+        let Some(directory) = &config.trace else {
+            return Ok(());
+        };
+        let trace = create_trace(directory)
+            .and_then(|file| AeroWriter::new(BufWriter::new(file), config.semantics));
+        let refused = |error| {
+            let directory = directory.display();
+            format!("AERODROME_TRACE: no trace can be written into `{directory}`: {error}")
+        };
+        self.trace = Some(trace.map_err(refused)?);
+        Ok(())
+    }
+
+    /// Begins to send the events, if the settings ask for that.
+    pub(super) fn connect(&mut self, config: &Config) -> Result<(), String> {
+        let Some(address) = &config.observer else {
+            return Ok(());
+        };
+        let refused = |error| {
+            let reason = observer::explain(&error);
+            format!(
+                "AERODROME_OBSERVER: no observer can be reached at `{address}`: {reason}; \
+                 this process judges by itself"
+            )
+        };
+        let observer = Observer::connect(address, config.semantics).map_err(refused)?;
+        self.observer = Some(observer);
+        self.address = address.to_string();
+        Ok(())
+    }
+
+    /// Whether a trace is written.
+    pub(super) fn has_trace(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Whether the observer was given up.
+    pub(super) fn has_lost_observer(&self) -> bool {
+        self.has_lost_observer
+    }
+
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        what: impl FnOnce(&mut Trace) -> io::Result<()>,
+    ) -> Result<(), String> {
+        match self.trace.as_mut().map(what) {
+            Some(Err(error)) => {
+                self.trace = None;
+                Err(format!(
+                    "the trace ends here, it could not be written: {error}"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        what: impl FnOnce(&mut Observer) -> io::Result<()>,
+    ) -> Result<(), String> {
+        match self.observer.as_mut().map(what) {
+            Some(Err(error)) => Err(self.give_up_observer(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What comes now cannot be judged here, without what went before.
+    #[cold]
+    fn give_up_observer(&mut self, error: &io::Error) -> String {
+        self.observer = None;
+        self.has_lost_observer = true;
+        let (address, reason) = (&self.address, observer::explain(error));
+        format!("the observer at `{address}` is given up: {reason}; checking is off from here on")
+    }
+
+    /// There are no more events for the trace.
+    pub(super) fn finish_trace(&mut self) -> Result<(), String> {
+        let Some(trace) = self.trace.take() else {
+            return Ok(());
+        };
+        let written = trace
+            .finish()
+            .and_then(|buffer| buffer.into_inner().map_err(|error| error.into_error()));
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!(
+                "the trace could not be written to its end: {error}"
+            )),
+        }
+    }
+
+    /// There are no more events for the observer.
+    pub(super) fn finish_observer(&mut self) -> Result<(), String> {
+        match self.observer.take().map(Observer::finish) {
+            Some(Err(error)) => Err(self.give_up_observer(&error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A new file, named after the program and the process.
+fn create_trace(directory: &Path) -> io::Result<File> {
+    std::fs::create_dir_all(directory)?;
+    let Process { id, program } = Process::this();
+    File::create(directory.join(format!("{program}-{id}.aero")))
+}

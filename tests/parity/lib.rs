@@ -1,0 +1,1 @@
+//! Parity of originals and mirrors. Only the test matters here.

@@ -1,0 +1,1 @@
+//! Programs that are checked. Only the test matters here.
