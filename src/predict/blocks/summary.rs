@@ -69,13 +69,13 @@ impl Representatives {
         at.map(|at| at as usize)
     }
 
-    fn note(&mut self, variable: ObjectId, seen: Seen) {
-        let class = Class::of(seen.op);
+    #[inline]
+    fn note(&mut self, variable: ObjectId, class: Class, seen: impl Fn() -> Seen) {
         match self.find(variable, class) {
             Some(_) if class == Class::READ => {}
-            Some(at) => self.seen[at].2 = seen,
+            Some(at) => self.seen[at].2 = seen(),
             None if class == Class::READ && self.find(variable, Class::WRITE).is_some() => {}
-            None => self.add(variable, class, seen),
+            None => self.add(variable, class, seen()),
         }
     }
 
@@ -320,14 +320,16 @@ impl Summaries {
         if is_unary {
             open.begin(None, position, event.site, period);
         }
-        let seen = Seen {
+        let tick = open.next();
+        let seen = || Seen {
             op: event.op,
-            tick: open.next(),
+            tick,
             position,
             site: event.site,
             period,
         };
-        open.accesses.note(event.object(), seen);
+        let class = Class::of(event.op);
+        open.accesses.note(event.object(), class, seen);
         if is_unary {
             self.close(event.strand, position, now);
         }

@@ -65,12 +65,13 @@ struct Look {
 }
 
 impl Hash for Look {
-    /// In few words: there is one look for each pair of witnesses.
+    /// In few words: there is one look for each pair of witnesses. Of the operations it is enough
+    /// which are reads.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let block = |block: Option<BlockId>| block.map_or(u32::MAX, |block| block.0);
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
-        let [a, b, c] = self.ops.map(|op| op.row().code);
-        let ops = u32::from_le_bytes([a, b, c, u8::from(self.object.is_some())]);
+        let [a, b, c] = self.ops.map(|op| u8::from(op == Op::Read));
+        let ops = u32::from(a << 2 | b << 1 | c);
         state.write_u64(pair(block(self.blocks.0), block(self.blocks.1)));
         state.write_u64(pair(self.sites[0].0, self.sites[1].0));
         state.write_u64(pair(self.sites[2].0, ops));
