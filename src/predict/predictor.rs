@@ -109,8 +109,8 @@ impl Predictor {
         self
     }
 
-    /// Takes the next event as it was recorded, before the [rules](crate::check::Retries) of waiting
-    /// and retrying: what led only to looking again says what a look decides.
+    /// Takes the next event as it was recorded, before the [rules](crate::check::Retries) of
+    /// waiting and retrying: what led only to looking again says what a look decides.
     #[inline]
     pub fn note(&mut self, recorded: Event) {
         self.context.reads.note(recorded);
