@@ -62,10 +62,11 @@ use std::process::Termination;
 /// Every function with a body, also methods with any `self`, generic, `unsafe` and `extern`
 /// functions, methods of trait impls and default methods of traits. On an `impl` block it marks
 /// every method in it, except those that are marked
-/// [`#[not_atomic]`](macro@crate::not_atomic) or have an `#[atomic]` of their own.
+/// [`#[not_atomic]`](macro@crate::not_atomic) or have an `#[atomic]` of their own, and except a
+/// `const fn`, which can perform no tracked operation.
 ///
-/// A `const fn` cannot be marked (a transaction begins at run time), nor an `async fn` (other tasks
-/// run between its steps): that is a compile error. For a part of a function there is
+/// A `const fn` cannot be marked itself (a transaction begins at run time), nor an `async fn`
+/// (other tasks run between its steps): that is a compile error. For a part of a function there is
 /// [`atomic_block!`](crate::atomic_block).
 ///
 /// # Arguments
@@ -96,14 +97,18 @@ pub use aerodrome_macros::atomic;
 ///
 /// #[atomic]
 /// impl Counter {
-///     // `const fn` and `async fn` cannot be atomic, so they have to be exempt.
-///     #[not_atomic]
 ///     const fn new() -> Self {
 ///         Counter(AtomicU64::new(0))
 ///     }
 ///
 ///     fn next(&self) -> u64 {
 ///         self.0.fetch_add(1, Ordering::Relaxed)
+///     }
+///
+///     // An `async fn` cannot be atomic, so it has to be exempt.
+///     #[not_atomic]
+///     async fn later(&self) -> u64 {
+///         self.next()
 ///     }
 /// }
 ///

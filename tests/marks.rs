@@ -743,7 +743,6 @@ mod impl_blocks {
             room
         };
 
-        #[not_atomic]
         const fn new() -> Self {
             Cache {
                 entries: Vec::new(),

@@ -384,7 +384,12 @@ fn mark_members(
                 let exempt = exempt || arguments.public.is_some() && !item::is_public(&member);
                 let is_marked =
                     has_attribute(&member, "atomic") || has_attribute(&member, "operation");
-                marked.extend(match exempt || is_marked {
+                // A `const fn` can perform no tracked operation: there is nothing to mark.
+                let is_const = function_alone
+                    .qualifiers
+                    .iter()
+                    .any(|word| word.to_string() == "const");
+                marked.extend(match exempt || is_marked || is_const {
                     true => member.into_iter().collect(),
                     false => mark(&member, &function_alone, arguments, true, errors),
                 });

@@ -41,6 +41,7 @@ impl Feed {
     pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
         let (lowering, predictor) = (&mut self.lowering, &mut self.predictor);
         let now = position;
+        predictor.note(event);
         let mut lower = |event, position| {
             let then = Then { names, position };
             let names = if position == now { names } else { &then };

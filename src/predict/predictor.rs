@@ -109,6 +109,13 @@ impl Predictor {
         self
     }
 
+    /// Takes the next event as it was recorded, before the [rules](crate::check::Retries) of
+    /// waiting and retrying: what led only to looking again says what a look decides.
+    #[inline]
+    pub fn note(&mut self, recorded: Event) {
+        self.context.reads.note(recorded);
+    }
+
     /// Takes the next event. `names` are those at the event, for what dies with it.
     #[inline]
     pub fn step(&mut self, recorded: Event, position: u64, names: &dyn Names) {

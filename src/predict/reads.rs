@@ -10,8 +10,12 @@
 //!    from. A branch may depend on it. The last access of a strand in the schedule is free, because
 //!    nothing follows from it, unless it *decides*. A read in a block does so where the block goes
 //!    on after it, and where it looks again at what the block had looked at before it did something
-//!    else: what was not as expected may be tried again, and such looks are part of no violation. A
-//!    read outside of blocks does so where the strand goes on to use the same atomic.
+//!    else: what was not as expected may be tried again, and such looks are part of no violation.
+//!    So does the only look of a block that on this run has gone on after a first look at this
+//!    place, as the fast path of a lazy initialisation has, and a look at a place where the block
+//!    has waited for another value. A failed `compare_exchange` does: with another value it may
+//!    succeed, or be tried again. A read outside of blocks decides where the strand goes on to use
+//!    the same atomic.
 //! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would
 //!    have failed, and written nothing. The look that it has the expected value from is no access,
 //!    and binds as a read.
@@ -124,6 +128,12 @@ fn is_counter(kind: Update) -> bool {
     matches!(kind, Add | Max | Min | Channel | Init)
 }
 
+/// Enters what came next at a place; nothing where that differed.
+fn merge(nexts: &mut FxHashMap<Place, Option<(Op, SiteId)>>, place: Place, next: (Op, SiteId)) {
+    let known = nexts.entry(place).or_insert(Some(next));
+    *known = known.filter(|&known| known == next);
+}
+
 /// An access, and what it saw.
 #[derive(Clone, Copy, Debug)]
 struct Look {
@@ -192,6 +202,17 @@ struct Strand {
     released: Option<ObjectId>,
 }
 
+/// A strand as it was recorded, with the looks that led to nothing but looking again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recorded {
+    /// The open block.
+    block: Option<BlockId>,
+    /// The block has not looked at anything.
+    is_at_begin: bool,
+    /// Its last event was a look here; whether that was the block's first one.
+    look: Option<(SiteId, bool)>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Object {
     /// No lock's content: an atomic, say.
@@ -221,6 +242,11 @@ pub struct Reads {
     shown: FxHashSet<Shown>,
     /// By the place of a counter's update: what came next, or nothing where that differed.
     results: FxHashMap<Place, Option<(Op, SiteId)>>,
+    recorded: Dense<StrandId, Recorded>,
+    /// The same as `results`, by the place of a block's first look.
+    branches: FxHashMap<Place, Option<(Op, SiteId)>>,
+    /// Where a block has looked before it paused, or has failed to exchange.
+    retried: FxHashSet<Place>,
     room: usize,
     is_overflown: bool,
     /// So many accesses may yet be looked at by [`judge`](Self::judge).
@@ -235,6 +261,9 @@ impl Default for Reads {
             objects: Dense::new(),
             shown: FxHashSet::default(),
             results: FxHashMap::default(),
+            recorded: Dense::new(),
+            branches: FxHashMap::default(),
+            retried: FxHashSet::default(),
             room: Reads::ROOM,
             is_overflown: false,
             budget: std::cell::Cell::new(Reads::BUDGET),
@@ -264,6 +293,35 @@ impl Reads {
     /// Whether some accesses were not kept, or not looked at.
     pub fn is_incomplete(&self) -> bool {
         self.is_on && (self.is_overflown || self.budget.get() == 0)
+    }
+
+    /// Takes the next event as it was recorded.
+    #[inline]
+    pub fn note(&mut self, event: Event) {
+        if !self.is_on {
+            return;
+        }
+        let strand = self.recorded.entry(event.strand);
+        if let (Some((site, is_first)), Some(_)) = (strand.look.take(), strand.block) {
+            let place = (strand.block, site);
+            if event.op == Op::Pause {
+                self.retried.insert(place);
+            } else if is_first {
+                merge(&mut self.branches, place, (event.op, event.site));
+            }
+        }
+        match event.op {
+            Op::Begin => (strand.block, strand.is_at_begin) = (Some(event.block()), true),
+            Op::End => strand.block = None,
+            op if is_read(op) => {
+                if op == Op::CompareExchangeFailed {
+                    self.retried.insert((strand.block, event.site));
+                }
+                strand.look = Some((event.site, std::mem::take(&mut strand.is_at_begin)));
+            }
+            op if accesses(op) => strand.is_at_begin = false,
+            _ => {}
+        }
     }
 
     /// An event will come; `kind` is asked where it is an object's first access.
@@ -314,8 +372,7 @@ impl Reads {
             if look.event.op != Op::Write && look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
                 if look.is_counter() {
-                    let next = self.results.entry(look.place()).or_insert(Some(look.next));
-                    *next = next.filter(|&next| next == look.next);
+                    merge(&mut self.results, look.place(), look.next);
                 }
             }
         }
@@ -394,8 +451,16 @@ impl Reads {
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
         let object = look.event.object();
         let (op, is_variable) = (look.event.op, self.is_variable(object));
-        let is_last_too = !is_variable || op == Op::CompareExchange || is_read(op) && look.decides;
+        let is_last_too =
+            !is_variable || op == Op::CompareExchange || is_read(op) && self.decides(look);
         self.counts(object) && op != Op::Write && (goes_on || is_last_too)
+    }
+
+    /// Whether with another value the strand may have done something else than end with this look.
+    fn decides(&self, look: &Look) -> bool {
+        look.decides
+            || look.is_first && self.branches.get(&look.place()) == Some(&None)
+            || self.retried.contains(&look.place())
     }
 
     /// Whether what a strand does depends on the result of a counter's update.

@@ -13,11 +13,11 @@ impl Account {
     }
 
     #[not_atomic]
-    const fn exempt(&self) -> u64 {
+    async fn exempt(&self) -> u64 {
         self.0
     }
 }
 
 fn main() {
-    Account::new().exempt();
+    let _ = Account::new().exempt();
 }
