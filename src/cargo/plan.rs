@@ -97,8 +97,7 @@ impl Plan {
             folder: folder.clone(),
         };
         for program in [&programs.rustc, &programs.rustdoc] {
-            let _ = fs::remove_file(program);
-            link(&this, program).map_err(|error| Failure::file(program, &error))?;
+            replace(&this, program).map_err(|error| Failure::file(program, &error))?;
         }
         Ok(programs)
     }
@@ -110,10 +109,46 @@ impl Plan {
     }
 }
 
+/// Puts another name of a file in the place of whatever has that name, in one step: Cargo may be
+/// about to run it for another run with the same plan.
+fn replace(original: &Path, name: &Path) -> std::io::Result<()> {
+    let new = name.with_extension(format!("new-{}", std::process::id()));
+    link(original, &new)?;
+    fs::rename(&new, name)
+}
+
 /// Another name of a file; a copy where symbolic links are not for everybody.
 pub(super) fn link(original: &Path, name: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::symlink(original, name);
     #[cfg(not(unix))]
     return fs::copy(original, name).map(drop);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::replace;
+
+    #[test]
+    fn a_program_is_replaced_while_others_open_it() {
+        let folder = std::env::temp_dir().join(format!("aerodrome-plan-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (original, name) = (folder.join("original"), folder.join("rustc"));
+        fs::write(&original, "program").unwrap();
+        replace(&original, &name).unwrap();
+        std::thread::scope(|scope| {
+            let replaced = scope.spawn(|| {
+                for _ in 0..1000 {
+                    replace(&original, &name).unwrap();
+                }
+            });
+            while !replaced.is_finished() {
+                assert_eq!(fs::read_to_string(&name).unwrap(), "program");
+            }
+        });
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

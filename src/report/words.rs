@@ -466,9 +466,9 @@ fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
     {
         help.push(match Kind::of(first.op) {
             Some(Kind::Read) => format!(
-                "if a stale ({from}) is allowed for, say so with `aerodrome::restart()` after it, or import what need not be tracked from `std`"
+                "if a stale ({from}) is allowed for, say so with `aerodrome::restart()` after it, or import what need not be tracked from `aerodrome::real`"
             ),
-            _ => "if this is intended, make the block smaller, or import what need not be tracked from `std`".to_string(),
+            _ => "if this is intended, make the block smaller, or import what need not be tracked from `aerodrome::real`".to_string(),
         });
     }
     help
