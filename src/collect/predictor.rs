@@ -1,8 +1,8 @@
 //! Prediction in process: one for each family, from its first event to its end.
 
 use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast, Then};
-use crate::trace::{Event, Names, Op, Semantics};
+use crate::predict::{AnalysisKind, Feed, Forecast};
+use crate::trace::{Event, Names, Op, Semantics, Then};
 
 /// Feeds a family's events to the predictor.
 ///

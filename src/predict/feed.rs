@@ -2,10 +2,7 @@
 
 use super::{AnalysisKind, Options, Predictions, Predictor};
 use crate::check::{Lowering, Retries};
-use crate::trace::{
-    BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Owner, Semantics, SiteId,
-    SiteInfo, StrandId, StrandInfo,
-};
+use crate::trace::{Event, Names, Semantics, Then};
 
 /// Takes recorded events, and gives the predictor what counts under the semantics: what the checker
 /// sees, and which exchanges succeeded.
@@ -64,40 +61,5 @@ impl Feed {
             });
         }
         self.predictor.finish()
-    }
-}
-
-/// The names as they were at an earlier event.
-pub(crate) struct Then<'a> {
-    pub(crate) names: &'a dyn Names,
-    pub(crate) position: u64,
-}
-
-impl Names for Then<'_> {
-    fn strand(&self, id: StrandId) -> StrandInfo {
-        match self.names.owner_of_strand(id, self.position) {
-            Owner::Former { info, .. } => info,
-            Owner::Present => self.names.strand(id),
-            Owner::Forgotten => StrandInfo::default(),
-        }
-    }
-
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        match self.names.owner_of_object(id, self.position) {
-            Owner::Former { info, .. } => info,
-            Owner::Present | Owner::Forgotten => self.names.object(id),
-        }
-    }
-
-    fn kind(&self, id: ObjectId) -> ObjectKind {
-        self.object(id).kind
-    }
-
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        self.names.site(id)
-    }
-
-    fn block(&self, id: BlockId) -> BlockInfo {
-        self.names.block(id)
     }
 }

@@ -31,8 +31,6 @@ pub use crate::forecast::{
 };
 pub use deadlock::Deadlocks;
 pub use feed::Feed;
-#[cfg(feature = "check")]
-pub(crate) use feed::Then;
 pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -41,6 +39,7 @@ pub use predictor::{Options, Predictions, Predictor};
 pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
 
+use crate::by_name::names;
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
@@ -58,34 +57,6 @@ pub enum AnalysisKind {
     /// Locks taken in a circle.
     Deadlock,
 }
-
-/// The words for the variants of an enumeration on the command line.
-macro_rules! names {
-    ($kind:ident, $count:literal: $($variant:ident = $name:literal),*) => {
-        impl $kind {
-            /// All of them, in the order in which they are reported.
-            pub const ALL: [$kind; $count] = [$($kind::$variant),*];
-
-            /// The word for it on the command line.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($kind::$variant => $name),*
-                }
-            }
-        }
-
-        impl std::str::FromStr for $kind {
-            type Err = String;
-
-            fn from_str(name: &str) -> Result<$kind, String> {
-                let known = $kind::ALL.into_iter().find(|kind| kind.name() == name);
-                let names = [$($name),*].join(", ");
-                known.ok_or_else(|| format!("expected one of {names}, found `{name}`"))
-            }
-        }
-    };
-}
-use names;
 
 names!(AnalysisKind, 4: Minimal = "minimal", Blocks = "blocks",
        Reduction = "reduction", Deadlock = "deadlock");

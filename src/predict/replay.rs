@@ -41,13 +41,11 @@ fn events(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> Vec<Ev
         });
         let own = own.map(|access| {
             let op = reads.vain(access).unwrap_or(access.op);
-            (
-                Event {
-                    op,
-                    ..event(access)
-                },
-                access.position,
-            )
+            let shown = Event {
+                op,
+                ..event(access)
+            };
+            (shown, access.position)
         });
         let mut piece: Vec<(Event, u64)> = steps.chain(own).collect();
         piece.sort_by_key(|&(event, at)| (at, event.op == Op::Begin, skeleton.rank(event)));

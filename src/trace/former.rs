@@ -2,6 +2,11 @@
 
 use std::collections::VecDeque;
 
+use super::{
+    BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
+    StrandInfo,
+};
+
 /// Whose a number was at an earlier event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<T> {
@@ -29,6 +34,41 @@ impl<T> Owner<T> {
             },
             Owner::Forgotten => Owner::Forgotten,
         }
+    }
+}
+
+/// The names as they were at an earlier event.
+pub(crate) struct Then<'a> {
+    pub(crate) names: &'a dyn Names,
+    pub(crate) position: u64,
+}
+
+impl Names for Then<'_> {
+    fn strand(&self, id: StrandId) -> StrandInfo {
+        match self.names.owner_of_strand(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present => self.names.strand(id),
+            Owner::Forgotten => StrandInfo::default(),
+        }
+    }
+
+    fn object(&self, id: ObjectId) -> ObjectInfo {
+        match self.names.owner_of_object(id, self.position) {
+            Owner::Former { info, .. } => info,
+            Owner::Present | Owner::Forgotten => self.names.object(id),
+        }
+    }
+
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        self.object(id).kind
+    }
+
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.names.site(id)
+    }
+
+    fn block(&self, id: BlockId) -> BlockInfo {
+        self.names.block(id)
     }
 }
 

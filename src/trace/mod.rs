@@ -19,8 +19,8 @@ mod wellformed;
 
 pub use aero::{AeroReader, AeroWriter};
 pub use error::{Error, Fault, Place};
-pub(crate) use former::Former;
 pub use former::Owner;
+pub(crate) use former::{Former, Then};
 pub use op::op_name;
 pub(crate) use op::{Class, TABLE, Target};
 pub use rapid::{CsvReader, RoadRunnerReader, StdReader, StdWriter};

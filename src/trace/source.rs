@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::str::FromStr;
 
 use super::aero::{self, AeroReader};
 use super::rapid::{CsvReader, RoadRunnerReader, StdReader, is_printed};
 use super::{Error, Event, Malformed, Place, Semantics, Tables, WellFormed};
+use crate::by_name::names;
 
 /// A trace that is read from its beginning to its end, in bounded memory.
 pub trait Source {
@@ -70,17 +70,10 @@ pub enum Format {
     Aero,
 }
 
-impl Format {
-    /// The name that [`FromStr`] understands, which is a file's extension.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Std => "std",
-            Format::Csv => "csv",
-            Format::RoadRunner => "rr",
-            Format::Aero => "aero",
-        }
-    }
+// The names are files' extensions.
+names!(Format, 4: Std = "std", Csv = "csv", RoadRunner = "rr", Aero = "aero");
 
+impl Format {
     /// The format that a file's name asks for.
     pub fn of_name(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit_once('.')?;
@@ -105,20 +98,6 @@ impl Format {
             Format::Csv
         } else {
             Format::Std
-        }
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "std" => Ok(Format::Std),
-            "csv" => Ok(Format::Csv),
-            "rr" => Ok(Format::RoadRunner),
-            "aero" => Ok(Format::Aero),
-            _ => Err(format!("expected std, csv, rr or aero, found `{name}`")),
         }
     }
 }
