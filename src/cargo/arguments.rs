@@ -127,9 +127,10 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Command {
     }
     let rest = arguments.split_off(arguments.len().min(2));
     let is_init = arguments.get(1).is_some_and(|name| name == "init");
-    let (own, cargo) = match is_init {
-        true => (rest, Vec::new()),
-        false => partition(rest),
+    let (own, cargo) = if is_init {
+        (rest, Vec::new())
+    } else {
+        partition(rest)
     };
     arguments.extend(own);
     let with_cargo = |mut options: Options| {

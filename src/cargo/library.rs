@@ -28,9 +28,10 @@ pub(super) struct Library {
 /// Where aerodrome's sources are: those that this command was built from, or a registry's.
 fn dependency() -> String {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
-    match sources.join("Cargo.toml").is_file() {
-        true => format!("path = {:?}", sources.display().to_string()),
-        false => format!("version = {:?}", concat!("=", env!("CARGO_PKG_VERSION"))),
+    if sources.join("Cargo.toml").is_file() {
+        format!("path = {:?}", sources.display().to_string())
+    } else {
+        format!("version = {:?}", concat!("=", env!("CARGO_PKG_VERSION")))
     }
 }
 
@@ -95,9 +96,19 @@ struct Target {
     name: String,
 }
 
+/// Where that is built. Projects that share a target directory, and ask for other features, may be
+/// run at the same time.
+fn folder(project: &Project) -> PathBuf {
+    let mut name = "library".to_owned();
+    for feature in &project.features {
+        name = name + "-" + feature;
+    }
+    project.folder.join(name)
+}
+
 /// Builds what a project needs.
 pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library, Failure> {
-    let folder = project.folder.join("library");
+    let folder = folder(project);
     write(&folder.join("Cargo.toml"), &manifest(project))?;
     write(&folder.join("lib.rs"), "")?;
     for (package, source) in facades(project) {
@@ -189,10 +200,10 @@ fn cargo_build(
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure::new(
-            "aerodrome could not be built for this project; see above",
-        )),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let message = "aerodrome could not be built for this project; see above";
+        Err(Failure::new(message))
     }
 }

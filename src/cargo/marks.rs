@@ -27,15 +27,14 @@ impl Pattern {
             let allowed = |symbol: char| symbol.is_alphanumeric() || "_*".contains(symbol);
             !segment.is_empty() && segment.chars().all(allowed)
         };
-        match segments.iter().all(is_name) {
-            true => Ok(Pattern {
-                text: text.to_owned(),
-                segments,
-            }),
-            false => Err(format!(
-                "expected a path such as `bank::Account::*`, found `{text}`"
-            )),
+        if !segments.iter().all(is_name) {
+            let expected = "expected a path such as `bank::Account::*`";
+            return Err(format!("{expected}, found `{text}`"));
         }
+        Ok(Pattern {
+            text: text.to_owned(),
+            segments,
+        })
     }
 
     fn matches(&self, path: &[String]) -> bool {

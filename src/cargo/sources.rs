@@ -110,9 +110,10 @@ impl Tree<'_> {
 }
 
 fn remove(path: &Path) -> Result<(), Failure> {
-    let removed = match path.is_dir() && !path.is_symlink() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
+    let removed = if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
     };
     removed.map_err(|error| Failure::file(path, &error))
 }

@@ -46,9 +46,10 @@ impl Call {
         let name = PathBuf::from(arguments.next()?);
         let plan = Plan::beside(&name)?;
         let is_rustdoc = name.file_stem().is_some_and(|stem| stem == "rustdoc");
-        let program = match is_rustdoc {
-            true => plan.rustdoc.clone(),
-            false => arguments.next()?,
+        let program = if is_rustdoc {
+            plan.rustdoc.clone()
+        } else {
+            arguments.next()?
         };
         Some(Call {
             plan,
@@ -66,9 +67,10 @@ impl Call {
         match changed {
             None => self.replace_this_process(&self.untracked()),
             Some((arguments, unit, _)) if self.is_rustdoc() => {
-                match self.untracked_file(&unit.name).exists() {
-                    true => self.replace_this_process(&self.untracked()),
-                    false => self.replace_this_process(&arguments),
+                if self.untracked_file(&unit.name).exists() {
+                    self.replace_this_process(&self.untracked())
+                } else {
+                    self.replace_this_process(&arguments)
                 }
             }
             Some((arguments, _, Some(_))) => self.replace_this_process(&arguments),

@@ -38,9 +38,10 @@ impl Prediction {
             from: pair[0][pair[0].len() - 1].access,
             to: pair[1][0].access,
         };
-        let edges = match closed {
-            true => runs.windows(2).map(edge).collect(),
-            false => Vec::new(),
+        let edges = if closed {
+            runs.windows(2).map(edge).collect()
+        } else {
+            Vec::new()
         };
         if closed {
             runs.pop();

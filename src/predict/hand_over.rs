@@ -138,9 +138,10 @@ impl HandOvers {
                 let readers = all.entry(lock).or_default();
                 let at = readers.iter().position(|&reader| reader == strand);
                 at.map(|at| readers.swap_remove(at));
-                match readers.is_empty() {
-                    true => Holder::Nobody,
-                    false => Holder::Readers,
+                if readers.is_empty() {
+                    Holder::Nobody
+                } else {
+                    Holder::Readers
                 }
             }
             _ => Holder::Nobody,

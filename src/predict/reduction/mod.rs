@@ -306,10 +306,8 @@ impl Reduction {
         if usage.is_harmless() {
             return (self.rules == Rules::Rv2003).then_some(Mover::Both);
         }
-        Some(match self.races.racy(object, sort, now) {
-            true => Mover::None,
-            false => Mover::Both,
-        })
+        let is_racy = self.races.racy(object, sort, now);
+        Some(if is_racy { Mover::None } else { Mover::Both })
     }
 
     /// Which way an event moves that is no access.

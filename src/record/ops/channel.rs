@@ -274,9 +274,10 @@ impl Channel {
     ) -> Result<(), E> {
         let number = pen.message();
         let receipt = parcel.stamp(number, transfer);
-        let refused = match pen.in_block() {
-            true => Effect::Did(What::Read),
-            false => Effect::Nothing,
+        let refused = if pen.in_block() {
+            Effect::Did(What::Read)
+        } else {
+            Effect::Nothing
         };
         if let Err(error) = self.put(pen, site, parcel, refused, send) {
             parcel.unstamp(pen);
