@@ -335,8 +335,6 @@
     doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html"
 )]
 
-#[cfg(feature = "trace")]
-mod by_name;
 pub mod cell;
 #[cfg(feature = "trace")]
 pub mod check;

@@ -389,9 +389,10 @@ fn mark_members(
                     .qualifiers
                     .iter()
                     .any(|word| word.to_string() == "const");
-                marked.extend(match exempt || is_marked || is_const {
-                    true => member.into_iter().collect(),
-                    false => mark(&member, &function_alone, arguments, true, errors),
+                marked.extend(if exempt || is_marked || is_const {
+                    member.into_iter().collect()
+                } else {
+                    mark(&member, &function_alone, arguments, true, errors)
                 });
                 rest = &rest[function.end..];
             }

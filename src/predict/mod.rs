@@ -39,9 +39,9 @@ pub use predictor::{Options, Predictions, Predictor};
 pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
 
-use crate::by_name::names;
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
+use crate::trace::by_name::names;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 
 /// Which analysis.

@@ -8,6 +8,7 @@
 //! whether it is one.
 
 pub mod aero;
+pub(crate) mod by_name;
 mod error;
 mod former;
 mod intern;

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use super::aero::{self, AeroReader};
+use super::by_name::names;
 use super::rapid::{CsvReader, RoadRunnerReader, StdReader, is_printed};
 use super::{Error, Event, Malformed, Place, Semantics, Tables, WellFormed};
-use crate::by_name::names;
 
 /// A trace that is read from its beginning to its end, in bounded memory.
 pub trait Source {
