@@ -5,11 +5,9 @@
 
 mod process;
 
-use std::mem;
 use std::process::exit;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64 as Untracked};
-use std::sync::{Barrier, Condvar as UntrackedCondvar, Mutex as UntrackedMutex};
+use std::sync::{Arc, Barrier, Condvar as UntrackedCondvar, Mutex as UntrackedMutex};
 use std::time::{Duration, Instant};
 
 use aerodrome::sync::Mutex;
@@ -215,30 +213,39 @@ static SHARED: AtomicU64 = AtomicU64::new(0);
 static OTHER: AtomicU64 = AtomicU64::new(0);
 static HITS: Untracked = Untracked::new(0);
 
-/// Calls `handler` on this thread every 100 microseconds or so, until it is dropped.
-struct Interrupts;
+/// Has `handler` called on this thread every 100 microseconds or so, until it is dropped. Not by a
+/// timer of the process: its signals may come to any thread.
+struct Interrupts {
+    stop: Arc<AtomicBool>,
+    sender: Option<std::thread::JoinHandle<()>>,
+}
 
 impl Interrupts {
     fn by(handler: extern "C" fn(libc::c_int)) -> Self {
         // SAFETY: the handlers here use atomics alone.
         unsafe { libc::signal(libc::SIGALRM, handler as *const () as libc::sighandler_t) };
-        Self::every(100);
-        Self
-    }
-
-    fn every(microseconds: libc::suseconds_t) {
-        // SAFETY: zero is a valid time.
-        let mut timer: libc::itimerval = unsafe { mem::zeroed() };
-        timer.it_interval.tv_usec = microseconds;
-        timer.it_value.tv_usec = microseconds;
-        // SAFETY: a valid timer.
-        unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
+        // SAFETY: has no preconditions.
+        let interrupted = unsafe { libc::pthread_self() };
+        let stop = Arc::new(AtomicBool::new(false));
+        let until = stop.clone();
+        let sender = std::thread::spawn(move || {
+            while !until.load(Relaxed) {
+                // SAFETY: the thread joins this one before it ends.
+                unsafe { libc::pthread_kill(interrupted, libc::SIGALRM) };
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        Self {
+            stop,
+            sender: Some(sender),
+        }
     }
 }
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        Self::every(0);
+        self.stop.store(true, Relaxed);
+        self.sender.take().map(std::thread::JoinHandle::join);
     }
 }
 
