@@ -4,8 +4,8 @@ use super::prefetch;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// From `u64` to `u32`. Unlike a `HashMap`, it has a key and its number in one cache line, which can
-/// be fetched before it is asked for, and is cleared in no time.
+/// From `u64` to `u32`. Unlike a `HashMap`, it keeps a key and its number in one cache line, which
+/// can be prefetched, and is cleared in constant time.
 #[derive(Debug)]
 pub(crate) struct Sparse {
     /// A key is in the slot of its hash or, where that was taken, in the next free one. At least

@@ -10,12 +10,17 @@ impl Merge {
     pub(super) fn emit(&mut self, strand: StrandId, record: &Record, sink: &mut impl Sink) {
         use What::*;
         let target = record.target();
-        let created = record.site();
+        let site = record.site();
         let event = |op| Event {
             strand,
             target,
-            site: SiteId(created),
+            site: SiteId(site),
             op,
+        };
+        let definition = |kind, type_name| Definition {
+            kind,
+            type_name,
+            created: site,
         };
         match record.what() {
             Unwind => sink.panicked(strand.0),
@@ -51,32 +56,15 @@ impl Merge {
             }
             Family => sink.family(strand.0, target),
             Define => {
-                let (kind, type_name) = (kind(record.more() as u8), record.ticket());
-                sink.object(
-                    target,
-                    Definition {
-                        kind,
-                        type_name,
-                        created,
-                    },
-                    strand,
-                );
+                let definition = definition(kind(record.more() as u8), record.ticket());
+                sink.object(target, definition, strand);
                 *self.tickets.position(target) = Position::after(0);
                 self.lives
                     .retire_late(strand, target, &mut self.tickets, sink);
             }
-            Name => sink.name(target, created),
+            Name => sink.name(target, site),
             Send => {
-                let (kind, type_name) = (ObjectKind::Message, 0);
-                sink.object(
-                    target,
-                    Definition {
-                        kind,
-                        type_name,
-                        created,
-                    },
-                    strand,
-                );
+                sink.object(target, definition(ObjectKind::Message, 0), strand);
                 sink.event(event(Op::Send));
                 *self.tickets.position(target) = Position::after(1);
             }

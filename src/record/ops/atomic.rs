@@ -75,9 +75,9 @@ pub(crate) fn see_anew() {
 }
 
 impl Object<Clock> {
-    /// Looks at the value, which counts as `what` and changes nothing. It is recorded unless this
-    /// version of the value is the strand's own last record, which says as much. Then there is no
-    /// pen to ask for; nor is a signal handler misled, whose look would not be recorded either.
+    /// Looks at the value, which counts as `what` and changes nothing. The look is not recorded
+    /// where the strand's last record is an access of the same version that covers it. That needs
+    /// no pen, and is right in a signal handler as well, whose looks may go unrecorded.
     #[inline]
     pub(crate) fn look<R>(
         &self,
@@ -98,8 +98,7 @@ impl Object<Clock> {
         }
     }
 
-    /// The moment of the strand's last record, if that makes such a look redundant as long as the
-    /// value is the same.
+    /// The moment of the strand's last record, if that covers such a look while the version lasts.
     #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn last_moment(&self, what: What) -> Option<Moment> {

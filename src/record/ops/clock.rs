@@ -72,7 +72,8 @@ impl Clock {
         } else {
             self.enter_slow()?
         };
-        // Whoever sees the value change sees that it is not `still`.
+        // Pairs with the fence of `is_still`: who reads the changed value finds the clock busy or
+        // at a later version.
         fence(Ordering::Release);
         Some(Turn { clock: self, then })
     }
