@@ -71,14 +71,14 @@ pub(crate) fn site(location: &'static Location<'static>) -> u32 {
     encode_aligned(location as *const Location<'static> as usize)
 }
 
-/// Eight times the distance of a location's code from another one's, or something far from 0 where
-/// one of them has a number in the table.
+/// The distance of a location's code from another one's, or something far from 0 where one of them
+/// has a number in the table.
 #[inline(always)]
-pub(crate) fn bytes_between(from: u32, to: &'static Location<'static>) -> i64 {
+pub(crate) fn distance(from: u32, to: &'static Location<'static>) -> i64 {
     let offset = (to as *const Location<'static> as usize)
         .wrapping_sub(&raw const BASE as usize)
         .wrapping_add(1 << 31);
-    (offset as i64).wrapping_sub(i64::from(from) << 3)
+    (offset >> 3) as i64 - i64::from(from)
 }
 
 /// The location behind a code; nothing for 0.
@@ -159,14 +159,14 @@ mod tests {
     #[test]
     fn a_distance_leads_from_one_code_to_the_other() {
         let (here, there) = (Location::caller(), Location::caller());
-        let distance = bytes_between(site(here), there) / 8;
-        assert_eq!(site(here).wrapping_add_signed(distance as i32), site(there));
-        assert_eq!(bytes_between(site(here), here), 0);
+        let further = distance(site(here), there) as i32;
+        assert_eq!(site(here).wrapping_add_signed(further), site(there));
+        assert_eq!(distance(site(here), here), 0);
 
         let far_away = far_from_the_image();
         let table = site(far_away);
-        assert!(bytes_between(table, here).unsigned_abs() > 1 << 27);
-        assert!(bytes_between(site(here), far_away).unsigned_abs() > 1 << 27);
+        assert!(distance(table, here).unsigned_abs() > 1 << 24);
+        assert!(distance(site(here), far_away).unsigned_abs() > 1 << 24);
     }
 
     #[test]

@@ -85,18 +85,19 @@ impl Record {
         self.tail() & (how | WRITE) != 0
     }
 
-    /// The same acquire, with its content touched in the way `how`, so many bytes from its site;
+    /// The same acquire, with its content touched in the way `how`, at this distance from its site;
     /// nothing if that is too far for a record.
     #[inline(always)]
-    pub(crate) fn touched(self, how: u32, bytes: i64) -> Option<Record> {
-        debug_assert!(bytes % 8 == 0);
-        if bytes.unsigned_abs() >= 1 << 26 {
+    pub(crate) fn touched(self, how: u32, distance: i64) -> Option<Record> {
+        const FAR: i64 = 1 << 23;
+        if distance.wrapping_add(FAR) as u64 >= 2 * FAR as u64 {
             return None;
         }
         // Where it was read before gives way to where it is written.
         let before = self.rest & !0xffff_ff00;
+        let touched = (distance as u32) << 8 | how;
         Some(Record {
-            rest: before | u64::from((bytes as u32) << 5 | how),
+            rest: before | u64::from(touched),
             ..self
         })
     }

@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
         if acquire.is_touched(how) {
             return true;
         }
-        let touched = acquire.touched(how, code::bytes_between(acquire.site(), site));
+        let touched = acquire.touched(how, code::distance(acquire.site(), site));
         if let Some(touched) = touched {
             buffer.amend(back, touched);
         }
