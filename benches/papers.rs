@@ -16,7 +16,7 @@ use aerodrome::check::EngineKind;
 use aerodrome::predict::{AnalysisKind, Predictor};
 use aerodrome::trace::{Event, Op, SiteId, StrandId, Tables};
 
-#[path = "../tests/predict/common.rs"]
+#[path = "../tests/predict/common/mod.rs"]
 mod common;
 #[path = "../tests/predict/papers/notation.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]

@@ -6,7 +6,7 @@
 //! forks and joins, and nothing of movers, blocks, locksets or periods.
 
 use aerodrome::trace::{Event, Op};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// What a set of transactions is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,113 +39,149 @@ pub(crate) fn judge(trace: &[Event]) -> Judgement {
     }
 }
 
-/// The events of a strand, each with its index in the trace.
+/// The events of a strand, each with its index in the trace. Objects are numbered from 0.
 type Lane = Vec<(usize, Event)>;
 
-/// Of each read the write that it sees, and of each variable the last write; nothing stands for the
-/// state before the trace.
-type View = (BTreeMap<usize, Option<usize>>, BTreeMap<u32, usize>);
+/// A write: its index in the trace, from 1. 0 is the state before the trace.
+type Write = u8;
+
+/// Of each event of the trace the write that it sees, where it is a read, and of each variable the
+/// last write.
+type View = (Vec<Option<Write>>, Vec<Write>);
 
 /// How far a trace has come.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    done: Vec<usize>,
+    /// Of each strand: how many of its events.
+    done: Vec<u8>,
     /// The strand inside whose transaction a serial trace is.
     inside: Option<usize>,
-    owners: BTreeMap<u32, usize>,
-    reads: BTreeMap<usize, Option<usize>>,
-    writes: BTreeMap<u32, usize>,
+    /// Of each object: whether it is a lock that is held.
+    held: Vec<bool>,
+    view: View,
 }
 
 /// Plays every trace of some lanes; the serial ones only, where the lanes have begins and ends.
 struct Player {
     lanes: Vec<Lane>,
+    /// Of each strand: its parents, and how many of their events come before its fork is done.
+    forks: Vec<Vec<(usize, u8)>>,
+    start: State,
     known: HashSet<State>,
-    views: BTreeSet<View>,
+    views: HashSet<View>,
     deadlocks: bool,
 }
 
 impl Player {
     fn new(trace: &[Event], is_serial: bool) -> Player {
+        let is_object = |event: &&Event| {
+            let op = event.op;
+            !matches!(op, Op::Begin | Op::End | Op::Fork | Op::Join)
+        };
+        let mut objects: Vec<u32> = trace.iter().filter(is_object).map(|it| it.target).collect();
+        objects.sort_unstable();
+        objects.dedup();
         let count = trace.iter().map(|event| event.strand.0 as usize + 1).max();
         let mut lanes = vec![Lane::new(); count.unwrap_or(0)];
         for (at, &event) in trace.iter().enumerate() {
             // Where a transaction begins and ends counts for serial traces only.
-            if is_serial || !matches!(event.op, Op::Begin | Op::End) {
-                lanes[event.strand.0 as usize].push((at, event));
+            if !is_serial && matches!(event.op, Op::Begin | Op::End) {
+                continue;
+            }
+            let mut event = event;
+            if is_object(&&event) {
+                let number = objects.binary_search(&event.target).expect("listed");
+                event.target = number as u32;
+            }
+            lanes[event.strand.0 as usize].push((at, event));
+        }
+        let mut forks = vec![Vec::new(); lanes.len()];
+        for (parent, lane) in lanes.iter().enumerate() {
+            for ((_, event), done) in lane.iter().zip(1..) {
+                if event.op == Op::Fork {
+                    forks[event.target as usize].push((parent, done));
+                }
             }
         }
+        let start = State {
+            done: vec![0; lanes.len()],
+            inside: None,
+            held: vec![false; objects.len()],
+            view: (vec![None; trace.len()], vec![0; objects.len()]),
+        };
         Player {
             lanes,
+            forks,
+            start,
             known: HashSet::new(),
-            views: BTreeSet::new(),
+            views: HashSet::new(),
             deadlocks: false,
         }
     }
 
     /// The views of all traces, and whether one deadlocks; nothing where there are too many.
-    fn play(mut self) -> Option<(BTreeSet<View>, bool)> {
-        let done = vec![0; self.lanes.len()];
-        let mut open = vec![State {
-            done,
-            ..State::default()
-        }];
+    fn play(mut self) -> Option<(HashSet<View>, bool)> {
+        let mut open = vec![self.start.clone()];
         while let Some(state) = open.pop() {
-            if !self.known.insert(state.clone()) {
+            if self.known.contains(&state) {
                 continue;
             }
-            if self.known.len() > ROOM {
+            if self.known.len() == ROOM {
                 return None;
             }
-            let next: Vec<State> = (0..self.lanes.len())
-                .filter(|&strand| self.is_possible(&state, strand))
-                .map(|strand| self.step(&state, strand))
-                .collect();
-            let is_done = |strand: usize| state.done[strand] == self.lanes[strand].len();
-            if (0..self.lanes.len()).all(is_done) {
-                self.views.insert((state.reads, state.writes));
-            } else {
-                self.deadlocks |= next.is_empty();
+            let before = open.len();
+            for strand in 0..self.lanes.len() {
+                if self.is_possible(&state, strand) {
+                    open.push(self.step(&state, strand));
+                }
             }
-            open.extend(next);
+            let is_done = |strand: usize| self.next(&state, strand).is_none();
+            if (0..self.lanes.len()).all(is_done) {
+                self.views.insert(state.view.clone());
+            } else {
+                self.deadlocks |= open.len() == before;
+            }
+            self.known.insert(state);
         }
         Some((self.views, self.deadlocks))
     }
 
+    /// A strand's next event.
+    fn next(&self, state: &State, strand: usize) -> Option<(usize, Event)> {
+        self.lanes[strand]
+            .get(usize::from(state.done[strand]))
+            .copied()
+    }
+
     fn is_possible(&self, state: &State, strand: usize) -> bool {
-        let Some(&(_, event)) = self.lanes[strand].get(state.done[strand]) else {
+        let Some((_, event)) = self.next(state, strand) else {
             return false;
         };
-        let is_forked = self.lanes.iter().enumerate().all(|(parent, lane)| {
-            let fork = |(_, it): &(usize, Event)| it.op == Op::Fork && it.target as usize == strand;
-            let at = lane.iter().position(fork);
-            at.is_none_or(|at| at < state.done[parent])
-        });
+        let mut forks = self.forks[strand].iter();
         let is_its_turn = state.inside.is_none_or(|inside| inside == strand);
         let other = event.target as usize;
-        is_forked
+        forks.all(|&(parent, done)| state.done[parent] >= done)
             && is_its_turn
             && match event.op {
-                Op::Acquire => !state.owners.contains_key(&event.target),
-                Op::Join => state.done[other] == self.lanes[other].len(),
+                Op::Acquire => !state.held[other],
+                Op::Join => self.next(state, other).is_none(),
                 _ => true,
             }
     }
 
     fn step(&self, state: &State, strand: usize) -> State {
         let mut state = state.clone();
-        let (at, event) = self.lanes[strand][state.done[strand]];
+        let (at, event) = self.next(&state, strand).expect("it is possible");
+        let object = event.target as usize;
+        let (reads, writes) = &mut state.view;
         state.done[strand] += 1;
         match event.op {
             Op::Begin => state.inside = Some(strand),
             Op::End => state.inside = None,
-            Op::Acquire => drop(state.owners.insert(event.target, strand)),
-            Op::Release => drop(state.owners.remove(&event.target)),
-            Op::Read => {
-                let seen = state.writes.get(&event.target).copied();
-                state.reads.insert(at, seen);
-            }
-            Op::Write => drop(state.writes.insert(event.target, at)),
+            Op::Acquire => state.held[object] = true,
+            Op::Release => state.held[object] = false,
+            Op::Read => reads[at] = Some(writes[object]),
+            Op::Write => writes[object] = Write::try_from(at + 1).expect("a short trace"),
             Op::Fork | Op::Join => {}
             op => panic!("the judge does not know {op:?}"),
         }
