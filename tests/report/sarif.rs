@@ -1,22 +1,10 @@
 //! SARIF: as the standard's types have it, and complete.
 
 use aerodrome::report::{Report, json, sarif};
+use aerodrome_sarif::error;
 use serde_json::{Value, json as value};
-use serde_sarif::sarif::Sarif;
 
 use crate::cases;
-
-/// What is wrong with a log, by the types that serde-sarif makes of the standard's schema.
-fn error(log: &Value) -> Option<String> {
-    match serde_json::from_value::<Sarif>(log.clone()) {
-        Err(error) => Some(error.to_string()),
-        // What the schema does not know is left out.
-        Ok(parsed) => {
-            let known = serde_json::to_value(&parsed).unwrap();
-            (known != *log).then(|| format!("of {log}\nonly {known} is known"))
-        }
-    }
-}
 
 fn log(reports: &[Report]) -> Value {
     serde_json::from_str(&sarif::render(reports)).unwrap()
