@@ -66,39 +66,24 @@ impl Arguments {
             format!("`#[{attribute}]` knows {}", forms.join(" and "))
         };
         let span = argument[0].span();
-        let key = match &argument[0] {
-            TokenTree::Ident(key) => key,
-            other => {
-                return Err(Error::new(
-                    span,
-                    format!("expected an argument, found `{other}`"),
-                    forms(),
-                ));
-            }
+        let TokenTree::Ident(key) = &argument[0] else {
+            let found = format!("expected an argument, found `{}`", argument[0]);
+            return Err(Error::new(span, found, forms()));
         };
         let Some((key, form)) = known.iter().find(|(name, _)| *name == key.to_string()) else {
-            return Err(Error::new(
-                span,
-                format!("unknown argument `{key}`"),
-                forms(),
-            ));
+            let found = format!("unknown argument `{key}`");
+            return Err(Error::new(span, found, forms()));
         };
         let value = match (argument.get(1), key == form) {
             (None, true) => &[],
             (Some(equals), false) if is_punct(equals, '=') => &argument[2..],
             (Some(more), true) => {
-                return Err(Error::new(
-                    more.span(),
-                    format!("expected nothing after `{key}`, found `{more}`"),
-                    format!("write `{form}`"),
-                ));
+                let found = format!("expected nothing after `{key}`, found `{more}`");
+                return Err(Error::new(more.span(), found, format!("write `{form}`")));
             }
             (_, false) => {
-                return Err(Error::new(
-                    span,
-                    format!("expected a value for `{key}`"),
-                    format!("write `{form}`"),
-                ));
+                let found = format!("expected a value for `{key}`");
+                return Err(Error::new(span, found, format!("write `{form}`")));
             }
         };
         let given = match *key {

@@ -455,32 +455,8 @@ fn test_function(
     arguments: &Arguments,
 ) -> Result<TokenStream, Error> {
     let name = &function.name;
-    if let Some(qualifier) = function.qualifiers.first() {
-        return Err(no_test(
-            qualifier.span(),
-            &format!("`{qualifier} fn {name}`"),
-        ));
-    }
+    let returns_unit = test_returns_unit(tokens, function)?;
     let signature = &tokens[function.signature.clone()];
-    let flat = see_through(signature);
-    let returned = match flat.as_slice() {
-        [TokenTree::Group(parameters), returned @ ..]
-            if parameters.delimiter() == Delimiter::Parenthesis =>
-        {
-            match parameters.stream().into_iter().next() {
-                None => returned,
-                Some(first) => {
-                    return Err(no_test(first.span(), &format!("parameters of `{name}`")));
-                }
-            }
-        }
-        _ => {
-            return Err(no_test(
-                name.span(),
-                &format!("generic parameters of `{name}`"),
-            ));
-        }
-    };
     let Some(body) = &function.body else {
         return Err(no_test(name.span(), &format!("`{name}` without a body")));
     };
@@ -493,14 +469,6 @@ fn test_function(
             "remove one of them: `#[aerodrome::test]` is a `#[test]`",
         ));
     }
-    // `()` has nothing to report; whatever else is returned is reported after each run.
-    let returns_unit = match returned {
-        [] => true,
-        [_, _, TokenTree::Group(unit)] => {
-            unit.delimiter() == Delimiter::Parenthesis && unit.stream().is_empty()
-        }
-        _ => false,
-    };
 
     // A transaction of the test's own belongs into each run: around them all it would be open when
     // they are judged.
@@ -549,4 +517,36 @@ fn test_function(
     inner.extend(run);
     outer.extend([group(Delimiter::Brace, inner, body.span())]);
     Ok(outer)
+}
+
+/// Whether a test returns `()`, which has nothing to report; whatever else is returned is reported
+/// after each run. An error where the harness could not call it.
+fn test_returns_unit(tokens: &[TokenTree], function: &Function) -> Result<bool, Error> {
+    let name = &function.name;
+    if let Some(qualifier) = function.qualifiers.first() {
+        let found = format!("`{qualifier} fn {name}`");
+        return Err(no_test(qualifier.span(), &found));
+    }
+    let flat = see_through(&tokens[function.signature.clone()]);
+    let returned = match flat.as_slice() {
+        [TokenTree::Group(parameters), returned @ ..]
+            if parameters.delimiter() == Delimiter::Parenthesis =>
+        {
+            if let Some(first) = parameters.stream().into_iter().next() {
+                return Err(no_test(first.span(), &format!("parameters of `{name}`")));
+            }
+            returned
+        }
+        _ => {
+            let found = format!("generic parameters of `{name}`");
+            return Err(no_test(name.span(), &found));
+        }
+    };
+    Ok(match returned {
+        [] => true,
+        [_, _, TokenTree::Group(unit)] => {
+            unit.delimiter() == Delimiter::Parenthesis && unit.stream().is_empty()
+        }
+        _ => false,
+    })
 }

@@ -148,32 +148,11 @@ fn result(report: &Report, rule: Pattern, index: usize) -> Value {
         .accesses
         .iter()
         .map(|access| {
-            location(
-                report,
-                access.place.as_ref(),
-                Some(access.number),
-                Some(told(report, access.number)),
-            )
+            let told = Some(told(report, access.number));
+            location(report, access.place.as_ref(), Some(access.number), told)
         })
         .collect();
-    let block = report.blamed().and_then(|blamed| {
-        blamed
-            .block
-            .as_ref()
-            .and_then(|block| block.place.as_ref())
-            .or(blamed.place.as_ref())
-    });
-    let first = report
-        .accesses
-        .iter()
-        .find(|access| access.transaction == report.blame)
-        .and_then(|access| access.place.as_ref());
-    let at = [block, first]
-        .into_iter()
-        .flatten()
-        .find(|place| matches!(place, Place::Source { .. }))
-        .or(first);
-
+    let at = place(report);
     let mut result = json!({
         "ruleId": rule_id(rule),
         "ruleIndex": index,
@@ -197,6 +176,22 @@ fn result(report: &Report, rule: Pattern, index: usize) -> Value {
         }]);
     }
     result
+}
+
+/// Where a reader is led to first: the blamed block, or its first access.
+fn place(report: &Report) -> Option<&Place> {
+    let block = report.blamed().and_then(|blamed| {
+        let block = blamed.block.as_ref();
+        let place = block.and_then(|block| block.place.as_ref());
+        place.or(blamed.place.as_ref())
+    });
+    let mut accesses = report.accesses.iter();
+    let first = accesses.find(|access| access.transaction == report.blame);
+    let first = first.and_then(|access| access.place.as_ref());
+    let mut places = [block, first].into_iter().flatten();
+    places
+        .find(|place| matches!(place, Place::Source { .. }))
+        .or(first)
 }
 
 fn told(report: &Report, number: usize) -> String {

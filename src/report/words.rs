@@ -1,7 +1,7 @@
 //! The words of a report: headline, explanation, chain and help.
 
 use super::pattern::{Detour, Kind, Pattern};
-use super::{Access, Block, Object, Place, Report, Tier, Transaction};
+use super::{Access, Object, Place, Report, Tier, Transaction};
 use crate::trace::{ObjectKind, Op};
 
 /// Fills in what the report says in words.
@@ -28,25 +28,22 @@ pub(super) fn tell(report: &mut Report) {
 fn headline(report: &Report) -> String {
     let what = match report.blamed() {
         None => "the trace".to_string(),
-        Some(Transaction {
-            block: Some(Block { name, .. }),
-            ..
-        }) if !name.is_empty() => format!("`{name}`"),
-        Some(Transaction {
-            block: Some(_),
-            strand,
-            ..
-        }) => format!("an atomic block on thread `{strand}`"),
-        Some(Transaction {
-            block: None,
-            strand,
-            ..
-        }) => format!("an operation on thread `{strand}`"),
+        Some(transaction) => party(transaction, "an atomic block"),
     };
     match report.tier {
         Tier::Observed => format!("{what} is not atomic"),
         Tier::Predicted => format!("{what} is not atomic under another schedule of this run"),
         Tier::Potential => format!("{what} may not be atomic"),
+    }
+}
+
+/// Who does it: a block by its name, or `nameless` on its thread.
+fn party(transaction: &Transaction, nameless: &str) -> String {
+    let strand = &transaction.strand;
+    match &transaction.block {
+        Some(block) if !block.name.is_empty() => format!("`{}`", block.name),
+        Some(_) => format!("{nameless} on thread `{strand}`"),
+        None => format!("an operation on thread `{strand}`"),
     }
 }
 
@@ -292,21 +289,7 @@ fn two_objects(
 /// The cycle edge by edge, from the blamed transaction round to it again.
 fn chain(report: &Report) -> Vec<String> {
     let count = report.edges.len();
-    let name = |i: usize| match &report.transactions[i % count] {
-        Transaction {
-            block: Some(block), ..
-        } if !block.name.is_empty() => format!("`{}`", block.name),
-        Transaction {
-            block: Some(_),
-            strand,
-            ..
-        } => format!("a transaction on thread `{strand}`"),
-        Transaction {
-            block: None,
-            strand,
-            ..
-        } => format!("an operation on thread `{strand}`"),
-    };
+    let name = |i: usize| party(&report.transactions[i % count], "a transaction");
     (0..count)
         .filter_map(|i| {
             let at = report.blame + i;
@@ -365,113 +348,122 @@ fn sort(type_name: &str) -> Sort {
 }
 
 fn help(report: &Report, detour: Detour<'_>) -> Vec<String> {
-    let Detour { first, last, .. } = detour;
-    let (a, b) = (object_label(report, first), object_label(report, last));
-    let (lock_a, lock_b) = (
-        is_lock(report.object_of(first)),
-        is_lock(report.object_of(last)),
-    );
-    let (from, to) = (first.number, last.number);
+    let (first, from) = (detour.first, detour.first.number);
+    let mut help = match report.pattern {
+        Pattern::OneObject(kind_first, _, kind_last) => {
+            help_with_one(report, detour, kind_first, kind_last)
+        }
+        _ => help_with_more(report, detour),
+    };
+    // What can be written into the program is no use to who has only a trace.
+    let has_source = |access: &Access| matches!(access.place, Some(Place::Source { .. }));
+    if report.accesses.iter().any(has_source) {
+        let intended = match Kind::of(first.op) {
+            Some(Kind::Read) => format!(
+                "if a stale ({from}) is allowed for, say so with `aerodrome::restart()` after it,"
+            ),
+            _ => "if this is intended, make the block smaller,".to_string(),
+        };
+        help.push(format!(
+            "{intended} or import what need not be tracked from `aerodrome::real`"
+        ));
+    }
+    help
+}
+
+fn help_with_one(report: &Report, detour: Detour<'_>, first: Kind, last: Kind) -> Vec<String> {
+    let a = object_label(report, detour.first);
+    let (from, to) = (detour.first.number, detour.last.number);
+    let object = report.object_of(detour.first);
+    let lock = || format!("hold one lock from ({from}) to ({to}), here and wherever {a} is used");
     // A trace of somebody else's tool does not say what is an atomic and what a lock's content.
-    let type_name = report
-        .object_of(first)
-        .and_then(|object| object.type_name.as_deref());
-    let (typed, is_map) = (
-        type_name.is_some(),
-        type_name.is_some_and(|name| name.contains("Map")),
-    );
-    let mut help = Vec::new();
-    match report.pattern {
-        Pattern::OneObject(first, _, last) if lock_a => {
-            help.push(format!(
-                "lock {a} once and hold the guard from ({from}) to ({to})"
-            ));
-            match (first, last) {
-                (Kind::Read, Kind::Read) => help.push("read once and work on the copy".to_string()),
-                (Kind::Read, _) if is_map => {
-                    help.push("`entry` looks up and inserts under one guard".to_string());
-                }
-                _ => {}
+    let type_name = object.and_then(|object| object.type_name.as_deref());
+    if is_lock(object) {
+        let mut help = vec![format!(
+            "lock {a} once and hold the guard from ({from}) to ({to})"
+        )];
+        let is_map = type_name.is_some_and(|name| name.contains("Map"));
+        help.extend(match (first, last) {
+            (Kind::Read, Kind::Read) => Some("read once and work on the copy".to_string()),
+            (Kind::Read, _) if is_map => {
+                Some("`entry` looks up and inserts under one guard".to_string())
             }
-        }
-        Pattern::OneObject(..) if type_name.map(sort) == Some(Sort::Once) => {
-            help.push(format!(
-                "look and initialise in one step, by `get_or_init` or `call_once`, instead of ({from}) and ({to})"
-            ));
-        }
-        Pattern::OneObject(..) if type_name.map(sort) == Some(Sort::Channel) => {
-            help.push(format!(
-                "do not ask at ({from}): try at ({to}), by `try_send` or `try_recv`, and see whether it succeeds"
-            ));
-            help.push(format!(
-                "hold one lock from ({from}) to ({to}), here and wherever {a} is used"
-            ));
-        }
-        Pattern::OneObject(first, _, last) if typed => {
-            help.push(match (first, last) {
+            _ => None,
+        });
+        return help;
+    }
+    match type_name.map(sort) {
+        None => vec![lock()],
+        Some(Sort::Once) => vec![format!(
+            "look and initialise in one step, by `get_or_init` or `call_once`, instead of ({from}) \
+             and ({to})"
+        )],
+        Some(Sort::Channel) => vec![
+            format!(
+                "do not ask at ({from}): try at ({to}), by `try_send` or `try_recv`, and see \
+                 whether it succeeds"
+            ),
+            lock(),
+        ],
+        Some(Sort::Other) => vec![
+            match (first, last) {
                 (Kind::Read, Kind::Read) => "read once and use that value for both".to_string(),
-                (Kind::Read, _) => {
-                    format!("make ({from}) and ({to}) one operation: `fetch_update`, `swap` or `compare_exchange`")
-                }
-                (_, Kind::Read) => {
-                    format!("use what ({from}) put there, or what `swap` and `fetch_add` return, instead of reading again")
-                }
-                _ => format!("make the change in one operation, so that nothing between ({from}) and ({to}) can be seen"),
-            });
-            help.push(format!(
-                "put {a} into a `Mutex` and hold its guard from ({from}) to ({to})"
-            ));
-        }
-        Pattern::OneObject(..) => {
-            help.push(format!(
-                "hold one lock from ({from}) to ({to}), here and wherever {a} is used"
-            ));
-        }
-        Pattern::LockOrder if a == b => {
-            help.push(format!("keep the guard of {a} from ({from}) to ({to})"))
-        }
+                (Kind::Read, _) => format!(
+                    "make ({from}) and ({to}) one operation: `fetch_update`, `swap` or \
+                     `compare_exchange`"
+                ),
+                (_, Kind::Read) => format!(
+                    "use what ({from}) put there, or what `swap` and `fetch_add` return, instead \
+                     of reading again"
+                ),
+                _ => format!(
+                    "make the change in one operation, so that nothing between ({from}) and ({to}) \
+                     can be seen"
+                ),
+            },
+            format!("put {a} into a `Mutex` and hold its guard from ({from}) to ({to})"),
+        ],
+    }
+}
+
+fn help_with_more(report: &Report, detour: Detour<'_>) -> Vec<String> {
+    let accesses = [detour.first, detour.last];
+    let [a, b] = accesses.map(|access| object_label(report, access));
+    let [lock_a, lock_b] = accesses.map(|access| is_lock(report.object_of(access)));
+    let [from, to] = accesses.map(|access| access.number);
+    let object = report.object_of(detour.first);
+    let is_typed = object.is_some_and(|object| object.type_name.is_some());
+    vec![match report.pattern {
+        Pattern::LockOrder if a == b => format!("keep the guard of {a} from ({from}) to ({to})"),
         Pattern::TwoObjects | Pattern::LockOrder if lock_a && lock_b => {
-            help.push(format!("lock {a} and {b} before ({from}) and hold both guards to ({to}), in the same order everywhere"));
-            help.push("put both behind one lock".to_string());
+            return vec![
+                format!(
+                    "lock {a} and {b} before ({from}) and hold both guards to ({to}), in the same \
+                     order everywhere"
+                ),
+                "put both behind one lock".to_string(),
+            ];
         }
         Pattern::TwoObjects if lock_a || lock_b => {
             let (outside, lock) = if lock_a { (&b, &a) } else { (&a, &b) };
-            help.push(format!(
+            format!(
                 "move {outside} into what {lock} guards, and hold the guard from ({from}) to ({to})"
-            ));
+            )
         }
-        Pattern::TwoObjects if typed => {
-            help.push(format!(
-                "{a} and {b} cannot change as one: put both behind one `Mutex`"
-            ));
+        Pattern::TwoObjects if is_typed => {
+            format!("{a} and {b} cannot change as one: put both behind one `Mutex`")
         }
         Pattern::TwoObjects | Pattern::LockOrder => {
-            help.push(format!(
-                "hold one lock from ({from}) to ({to}), here and wherever {a} and {b} are used"
-            ));
+            format!("hold one lock from ({from}) to ({to}), here and wherever {a} and {b} are used")
         }
-        Pattern::Chain(_) if lock_a => {
-            help.push(format!("keep {a} locked from ({from}) until ({to}) is done: then nobody can start the chain"));
-        }
-        Pattern::Chain(_) | Pattern::Order => {
-            help.push(format!("hold one lock from ({from}) to ({to}) that every other step of the cycle takes as well"));
-        }
-        Pattern::Unknown => {}
-    }
-    // What can be written into the program is no use to who has only a trace.
-    if report
-        .accesses
-        .iter()
-        .any(|access| matches!(access.place, Some(Place::Source { .. })))
-    {
-        help.push(match Kind::of(first.op) {
-            Some(Kind::Read) => format!(
-                "if a stale ({from}) is allowed for, say so with `aerodrome::restart()` after it, or import what need not be tracked from `aerodrome::real`"
-            ),
-            _ => "if this is intended, make the block smaller, or import what need not be tracked from `aerodrome::real`".to_string(),
-        });
-    }
-    help
+        Pattern::Chain(_) if lock_a => format!(
+            "keep {a} locked from ({from}) until ({to}) is done: then nobody can start the chain"
+        ),
+        Pattern::Chain(_) | Pattern::Order => format!(
+            "hold one lock from ({from}) to ({to}) that every other step of the cycle takes as well"
+        ),
+        Pattern::Unknown | Pattern::OneObject(..) => return Vec::new(),
+    }]
 }
 
 #[cfg(test)]

@@ -257,27 +257,9 @@ impl Levels {
         observed: bool,
         next: &mut Level,
     ) -> Result<(), Overflow> {
-        self.scratch.clear();
-        self.scratch.extend_from_slice(level.cut(cut));
-        self.scratch[chain] += 1;
-        let target = match self.table.find(next, &self.scratch) {
-            Ok(target) => target,
-            Err(_) if next.nodes.len() >= self.limits.width => {
-                self.narrowed = true;
-                return Ok(());
-            }
-            Err(key) => {
-                let target = next.len() as u32;
-                self.table.insert(key, target);
-                next.cuts.extend_from_slice(&self.scratch);
-                let start = next.states.len();
-                next.states.extend_from_slice(level.state(cut));
-                next.states[start + event.variable] = event.value;
-                let truths = self.truths(&next.states[start..])?;
-                next.truths.push(truths);
-                next.first.push(NONE);
-                target
-            }
+        let Some(target) = self.reach(level, cut, chain, event, next)? else {
+            self.narrowed = true;
+            return Ok(());
         };
         let truths = next.truths[target as usize];
         let mut at = level.first[cut];
@@ -289,10 +271,9 @@ impl Levels {
                 self.monitor.next(node.monitor, truths)
             };
             let observed = observed && at == level.observed;
-            let limit = if observed {
-                usize::MAX
-            } else {
-                self.limits.width
+            let limit = match observed {
+                true => usize::MAX,
+                false => self.limits.width,
             };
             if let Some(reached) = next.node(target, monitor, !holds, limit) {
                 let edge = next.edges.len() as u32;
@@ -318,6 +299,35 @@ impl Levels {
         Ok(())
     }
 
+    /// The cut after one event in the next level; nothing where there is no room for it.
+    fn reach(
+        &mut self,
+        level: &Level,
+        cut: usize,
+        chain: usize,
+        event: Relevant,
+        next: &mut Level,
+    ) -> Result<Option<u32>, Overflow> {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(level.cut(cut));
+        self.scratch[chain] += 1;
+        let key = match self.table.find(next, &self.scratch) {
+            Ok(target) => return Ok(Some(target)),
+            Err(_) if next.nodes.len() >= self.limits.width => return Ok(None),
+            Err(key) => key,
+        };
+        let target = next.len() as u32;
+        self.table.insert(key, target);
+        next.cuts.extend_from_slice(&self.scratch);
+        let start = next.states.len();
+        next.states.extend_from_slice(level.state(cut));
+        next.states[start + event.variable] = event.value;
+        let truths = self.truths(&next.states[start..])?;
+        next.truths.push(truths);
+        next.first.push(NONE);
+        Ok(Some(target))
+    }
+
     /// Writes down the runs that break the property with the chain's next event after the node.
     fn explain(&mut self, level: &Level, node: u32, chain: usize, state: &[i64]) {
         let cut = level.nodes[node as usize].cut as usize;
@@ -333,25 +343,21 @@ impl Levels {
         while let Some((back, node, taken, cut, step)) = stack.pop() {
             steps.truncate(taken + usize::from(step.is_none()));
             steps.extend(step);
-            let at = if back == 0 {
-                level
-            } else {
-                &self.levels[self.levels.len() - back]
+            let at = match back {
+                0 => level,
+                _ => &self.levels[self.levels.len() - back],
             };
             let found = &at.nodes[node as usize];
             let oldest = back == self.levels.len();
+            let state: Box<[i64]> = at.state(found.cut as usize).into();
             if node == at.observed || oldest {
-                let before = self.depth - back as u64;
+                let observed = self.observed.range(self.observed.len() - back..);
                 let counterexample = Counterexample {
-                    before,
+                    before: self.depth - back as u64,
                     as_observed: node == at.observed,
-                    start: at.state(found.cut as usize).into(),
+                    start: state,
                     steps: steps.iter().rev().cloned().collect(),
-                    observed: self
-                        .observed
-                        .range(self.observed.len() - back..)
-                        .cloned()
-                        .collect(),
+                    observed: observed.cloned().collect(),
                 };
                 self.pending.push(Pending {
                     cut: broken.clone(),
@@ -374,7 +380,7 @@ impl Levels {
                     .expect("the events of levels that are kept are kept");
                 let step = Step {
                     event: *event,
-                    state: at.state(found.cut as usize).into(),
+                    state: state.clone(),
                 };
                 stack.push((back + 1, from, steps.len(), earlier, Some(step)));
                 edge = next;

@@ -66,79 +66,72 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && !["start", "end"].contains(&name)
 }
 
+/// What is wrong, and where.
+type Failure = (String, Span);
+
 /// The words and their places; the last is [`Token::End`].
-pub(super) fn tokens(source: &str) -> Result<Vec<(Token, Span)>, (String, Span)> {
+pub(super) fn tokens(source: &str) -> Result<Vec<(Token, Span)>, Failure> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(first) = source[at..].chars().next() {
-        let rest = &source[at..];
         if first.is_whitespace() {
             at += first.len_utf8();
             continue;
         }
-        let (token, length) = if starts_name(first) {
-            let length = name_length(rest);
-            let name = &rest[..length];
-            match WORDS.iter().find(|word| **word == name) {
-                Some(word) => (Token::Fixed(word), length),
-                None => (Token::Name(name.to_string()), length),
-            }
-        } else if first.is_ascii_digit() {
-            let length = rest
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(rest.len());
-            if let Some(c) = rest[length..].chars().next().filter(|c| starts_name(*c)) {
-                let place = Span {
-                    start: at + length,
-                    end: at + length + c.len_utf8(),
-                };
-                return Err((
-                    format!("expected an operator after the number, found `{c}`"),
-                    place,
-                ));
-            }
-            (Token::Number(rest[..length].to_string()), length)
-        } else if first == '\'' {
-            let Some(length) = rest[1..].find('\'') else {
-                let place = Span {
-                    start: at,
-                    end: source.len(),
-                };
-                return Err((
-                    "expected `'` at the end of the name, found the end of the property".into(),
-                    place,
-                ));
-            };
-            (Token::Name(rest[1..=length].to_string()), length + 2)
-        } else if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-            (Token::Fixed(symbol), symbol.len())
-        } else {
-            let hint = match first {
-                '=' => "; equality is `==`",
-                '&' => "; \"and\" is `&&`",
-                '|' => "; \"or\" is `||`",
-                '/' | '%' => "; there is no division",
-                _ => "",
-            };
-            let place = Span {
-                start: at,
-                end: at + first.len_utf8(),
-            };
-            return Err((
-                format!("expected an operator, a name or a number, found `{first}`{hint}"),
-                place,
-            ));
-        };
-        tokens.push((
-            token,
-            Span {
-                start: at,
-                end: at + length,
-            },
-        ));
-        at += length;
+        let (token, length) = token(source, at, first)?;
+        let (start, end) = (at, at + length);
+        tokens.push((token, Span { start, end }));
+        at = end;
     }
     let end = source.trim_end().len();
     tokens.push((Token::End, Span { start: end, end }));
     Ok(tokens)
+}
+
+/// The word that begins here, and how many bytes it has.
+fn token(source: &str, start: usize, first: char) -> Result<(Token, usize), Failure> {
+    let rest = &source[start..];
+    if starts_name(first) {
+        let length = name_length(rest);
+        let name = &rest[..length];
+        let word = WORDS.iter().find(|word| **word == name);
+        let token = word.map_or_else(|| Token::Name(name.to_string()), |word| Token::Fixed(word));
+        return Ok((token, length));
+    }
+    if first.is_ascii_digit() {
+        return number(rest, start);
+    }
+    if first == '\'' {
+        let Some(length) = rest[1..].find('\'') else {
+            let end = source.len();
+            let text = "expected `'` at the end of the name, found the end of the property";
+            return Err((text.into(), Span { start, end }));
+        };
+        return Ok((Token::Name(rest[1..=length].to_string()), length + 2));
+    }
+    if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+        return Ok((Token::Fixed(symbol), symbol.len()));
+    }
+    let hint = match first {
+        '=' => "; equality is `==`",
+        '&' => "; \"and\" is `&&`",
+        '|' => "; \"or\" is `||`",
+        '/' | '%' => "; there is no division",
+        _ => "",
+    };
+    let end = start + first.len_utf8();
+    let text = format!("expected an operator, a name or a number, found `{first}`{hint}");
+    Err((text, Span { start, end }))
+}
+
+fn number(rest: &str, at: usize) -> Result<(Token, usize), Failure> {
+    let digits = rest.find(|c: char| !c.is_ascii_digit());
+    let length = digits.unwrap_or(rest.len());
+    if let Some(c) = rest[length..].chars().next().filter(|c| starts_name(*c)) {
+        let start = at + length;
+        let end = start + c.len_utf8();
+        let text = format!("expected an operator after the number, found `{c}`");
+        return Err((text, Span { start, end }));
+    }
+    Ok((Token::Number(rest[..length].to_string()), length))
 }

@@ -62,6 +62,12 @@ enum Meaning {
 }
 
 impl Part {
+    /// A formula of another.
+    fn of_truth(formula: Formula, span: Span) -> Part {
+        let meaning = Meaning::Truth(formula);
+        Part { meaning, span }
+    }
+
     fn truth(self) -> Result<Formula, Failure> {
         match self.meaning {
             Meaning::Truth(formula) => Ok(formula),
@@ -202,10 +208,7 @@ impl Parser {
         };
         let operand = self.nested(Parser::prefix)?;
         let span = start.to(operand.span);
-        Ok(Part {
-            meaning: Meaning::Truth(build(Box::new(operand.truth()?))),
-            span,
-        })
+        Ok(Part::of_truth(build(Box::new(operand.truth()?)), span))
     }
 
     fn comparison(&mut self) -> Result<Part, Failure> {
@@ -263,10 +266,10 @@ impl Parser {
         if let Some(start) = self.take("!") {
             let operand = self.nested(Parser::unary)?;
             let span = start.to(operand.span);
-            return Ok(Part {
-                meaning: Meaning::Truth(Formula::Not(Box::new(operand.truth()?))),
+            return Ok(Part::of_truth(
+                Formula::Not(Box::new(operand.truth()?)),
                 span,
-            });
+            ));
         }
         if let Some(start) = self.take("-") {
             // `-9223372036854775808` is a number, `9223372036854775808` is not.
@@ -297,59 +300,59 @@ impl Parser {
             }
             Token::Name(name) => {
                 self.next += 1;
-                let operator: Option<fn(Box<Formula>) -> Formula> = match name.as_str() {
-                    "start" => Some(Formula::Start),
-                    "end" => Some(Formula::End),
-                    _ => None,
-                };
-                match operator {
-                    Some(build) if self.take("(").is_some() => {
-                        let operand = self.formula()?.truth()?;
-                        let end = self.expect(")")?;
-                        Ok(Part {
-                            meaning: Meaning::Truth(build(Box::new(operand))),
-                            span: span.to(end),
-                        })
-                    }
-                    _ => Ok(Part {
-                        meaning: Meaning::Variable(self.variable(name, span)),
-                        span,
-                    }),
-                }
+                self.named(name, span)
             }
             Token::Fixed(word @ ("true" | "false")) => {
                 self.next += 1;
-                Ok(Part {
-                    meaning: Meaning::Truth(Formula::Constant(word == "true")),
-                    span,
-                })
+                Ok(Part::of_truth(Formula::Constant(word == "true"), span))
             }
             Token::Fixed("(") => {
                 self.next += 1;
                 let inner = self.formula()?;
-                let end = self.expect(")")?;
-                Ok(Part {
-                    meaning: inner.meaning,
-                    span: span.to(end),
-                })
+                let span = span.to(self.expect(")")?);
+                Ok(Part { span, ..inner })
             }
             Token::Fixed("[") => {
                 self.next += 1;
-                let since = self.formula()?.truth()?;
-                self.expect(",")?;
-                let until = self.formula()?.truth()?;
-                if let Some(place) = self.take("]") {
-                    return Err(("expected `)` at the end of the interval, found `]`: intervals are half open".into(), place));
-                }
-                let end = self.expect(")")?;
-                let interval = Formula::Interval(Box::new(since), Box::new(until));
-                Ok(Part {
-                    meaning: Meaning::Truth(interval),
-                    span: span.to(end),
-                })
+                self.interval(span)
             }
             Token::Fixed(_) | Token::End => Err(self.unexpected("a formula")),
         }
+    }
+
+    /// After a name: an operator before a parenthesis, or a variable.
+    fn named(&mut self, name: String, span: Span) -> Result<Part, Failure> {
+        let operator: Option<fn(Box<Formula>) -> Formula> = match name.as_str() {
+            "start" => Some(Formula::Start),
+            "end" => Some(Formula::End),
+            _ => None,
+        };
+        match operator {
+            Some(build) if self.take("(").is_some() => {
+                let operand = self.formula()?.truth()?;
+                let span = span.to(self.expect(")")?);
+                Ok(Part::of_truth(build(Box::new(operand)), span))
+            }
+            _ => {
+                let meaning = Meaning::Variable(self.variable(name, span));
+                Ok(Part { meaning, span })
+            }
+        }
+    }
+
+    /// After `[`.
+    fn interval(&mut self, start: Span) -> Result<Part, Failure> {
+        let since = self.formula()?.truth()?;
+        self.expect(",")?;
+        let until = self.formula()?.truth()?;
+        if let Some(place) = self.take("]") {
+            let text =
+                "expected `)` at the end of the interval, found `]`: intervals are half open";
+            return Err((text.into(), place));
+        }
+        let span = start.to(self.expect(")")?);
+        let interval = Formula::Interval(Box::new(since), Box::new(until));
+        Ok(Part::of_truth(interval, span))
     }
 
     fn variable(&mut self, name: String, span: Span) -> usize {
@@ -388,10 +391,7 @@ fn join(
 ) -> Result<Part, Failure> {
     let span = left.span.to(right.span);
     let formula = build(Box::new(left.truth()?), Box::new(right.truth()?));
-    Ok(Part {
-        meaning: Meaning::Truth(formula),
-        span,
-    })
+    Ok(Part::of_truth(formula, span))
 }
 
 fn compare(
@@ -432,8 +432,5 @@ fn compare(
             span,
         ))
     };
-    Ok(Part {
-        meaning: Meaning::Truth(formula),
-        span,
-    })
+    Ok(Part::of_truth(formula, span))
 }

@@ -146,23 +146,24 @@ impl<W: Write> StdWriter<W> {
         }
         buffer.push(b'|');
         match event.site {
-            _ if op == Op::Value => buffer.push(b'0'),
-            SiteId::NONE => buffer.push(b'0'),
-            id => {
-                let site = sites.entry(id.0).or_insert_with(|| match names.site(id) {
-                    Some(SiteInfo::Source { file, line, column }) => {
-                        clean(&format!("{file}:{line}:{column}"))
-                    }
-                    Some(SiteInfo::Label(label)) => clean(&label),
-                    None => "0".to_owned(),
-                });
+            id if op != Op::Value && id != SiteId::NONE => {
+                let site = sites.entry(id.0).or_insert_with(|| site(id, names));
                 buffer.extend_from_slice(site.as_bytes());
             }
+            _ => buffer.push(b'0'),
         }
         buffer.push(b'\n');
         if op == Op::Recv {
             self.variables.forget(event.target);
         }
+    }
+}
+
+fn site(id: SiteId, names: &dyn Names) -> String {
+    match names.site(id) {
+        Some(SiteInfo::Source { file, line, column }) => clean(&format!("{file}:{line}:{column}")),
+        Some(SiteInfo::Label(label)) => clean(&label),
+        None => "0".to_owned(),
     }
 }
 
