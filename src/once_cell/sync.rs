@@ -7,43 +7,19 @@ use std::panic::RefUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 
 use crate::record::OnceCore;
+use crate::sync::once_cell;
 
 /// [`sync::OnceCell` of once_cell](::once_cell::sync::OnceCell), tracked.
 pub struct OnceCell<T>(pub(crate) OnceCore<T>);
+
+once_cell! { OnceCell, "once_cell" }
 
 impl<T> OnceCell<T> {
     /// As once_cell's; remembers where it was called.
     #[inline]
     #[track_caller]
-    pub const fn new() -> OnceCell<T> {
-        OnceCell(OnceCore::new(type_name::<Self>))
-    }
-
-    /// As once_cell's; remembers where it was called.
-    #[inline]
-    #[track_caller]
     pub const fn with_value(value: T) -> OnceCell<T> {
         OnceCell(OnceCore::with_value(type_name::<Self>, value))
-    }
-
-    /// As once_cell's: a read.
-    #[inline]
-    #[track_caller]
-    pub fn get(&self) -> Option<&T> {
-        self.0.get()
-    }
-
-    /// As once_cell's: a read; an atomic block ends before it waits and begins again after.
-    #[inline]
-    #[track_caller]
-    pub fn wait(&self) -> &T {
-        self.0.wait()
-    }
-
-    /// As once_cell's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn get_mut(&mut self) -> Option<&mut T> {
-        self.0.get_mut()
     }
 
     /// As once_cell's: a read.
@@ -66,27 +42,8 @@ impl<T> OnceCell<T> {
     /// As once_cell's: a write, or a read where there was a value.
     #[inline]
     #[track_caller]
-    pub fn set(&self, value: T) -> Result<(), T> {
-        self.try_insert(value)
-            .map(|_| ())
-            .map_err(|(_, value)| value)
-    }
-
-    /// As once_cell's: a write, or a read where there was a value.
-    #[inline]
-    #[track_caller]
     pub fn try_insert(&self, value: T) -> Result<&T, (&T, T)> {
         self.0.try_insert(value)
-    }
-
-    /// As once_cell's: a write where `f` runs, else a read.
-    #[inline]
-    #[track_caller]
-    pub fn get_or_init<F>(&self, f: F) -> &T
-    where
-        F: FnOnce() -> T,
-    {
-        self.0.get_or_init(f)
     }
 
     /// As once_cell's: a write where `f` runs and gives a value, else a read; nothing where it
@@ -98,25 +55,6 @@ impl<T> OnceCell<T> {
         F: FnOnce() -> Result<T, E>,
     {
         self.0.get_or_try_init(f)
-    }
-
-    /// As once_cell's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn take(&mut self) -> Option<T> {
-        self.0.take()
-    }
-
-    /// As once_cell's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn into_inner(self) -> Option<T> {
-        self.0.into_inner()
-    }
-}
-
-impl<T> Default for OnceCell<T> {
-    #[track_caller]
-    fn default() -> OnceCell<T> {
-        OnceCell::new()
     }
 }
 
@@ -146,22 +84,6 @@ impl<T: Clone> Clone for OnceCell<T> {
         }
     }
 }
-
-impl<T> From<T> for OnceCell<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::with_value(value)
-    }
-}
-
-impl<T: PartialEq> PartialEq for OnceCell<T> {
-    #[track_caller]
-    fn eq(&self, other: &OnceCell<T>) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for OnceCell<T> {}
 
 /// [`sync::Lazy` of once_cell](::once_cell::sync::Lazy), tracked.
 pub struct Lazy<T, F = fn() -> T> {

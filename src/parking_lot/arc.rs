@@ -12,7 +12,7 @@ use ::parking_lot::lock_api::{
     RawRwLockUpgradeDowngrade as _, RawRwLockUpgradeTimed as _,
 };
 
-use super::guard::{arc_guard, guard_traits, outside};
+use super::guard::{arc_guard, guard_traits, outside, unlocked};
 use super::mutex::{AnyMutex, AnyMutexGuard};
 use super::raw::{Raw, RawMutex, RawRwLock, Real, at};
 use super::remutex::{ReentrantMutex, ReentrantMutexGuard};
@@ -90,7 +90,7 @@ macro_rules! takes_over {
             #[inline]
             fn take_over($lock: &Arc<$Lock>, guard: $Guard) -> Self {
                 std::mem::forget(guard.inner);
-                Self { holder: guard.holder, $lock: Arc::clone($lock), marker: PhantomData }
+                Self::of((guard.holder, Arc::clone($lock)))
             }
         }
     )*};
@@ -246,28 +246,13 @@ peeks_mut! {
     [T: ?Sized] ArcRwLockWriteGuard<RawRwLock, T>, rwlock;
 }
 
-/// The kind of a hold has changed: turns a guard into that of the new kind.
-macro_rules! becomes {
-    ($s:expr) => {{
-        let s = ManuallyDrop::new($s);
-        // SAFETY: what is read here is not dropped again.
-        let (holder, rwlock) = unsafe { (std::ptr::read(&s.holder), std::ptr::read(&s.rwlock)) };
-        (holder, rwlock)
-    }};
-}
-
 impl<T: ?Sized> Write<T> {
     /// As parking_lot's.
     #[track_caller]
     pub fn downgrade(s: Self) -> Read<T> {
         // SAFETY: a guard holds the lock.
         unsafe { s.rwlock.tracked().downgrade() };
-        let (holder, rwlock) = becomes!(s);
-        Read {
-            holder,
-            rwlock,
-            marker: PhantomData,
-        }
+        Read::of(s.into_parts())
     }
 
     /// As parking_lot's.
@@ -275,12 +260,7 @@ impl<T: ?Sized> Write<T> {
     pub fn downgrade_to_upgradable(s: Self) -> Upgradable<T> {
         // SAFETY: a guard holds the lock.
         unsafe { s.rwlock.tracked().downgrade_to_upgradable() };
-        let (holder, rwlock) = becomes!(s);
-        Upgradable {
-            holder,
-            rwlock,
-            marker: PhantomData,
-        }
+        Upgradable::of(s.into_parts())
     }
 }
 
@@ -294,8 +274,7 @@ macro_rules! upgrades {
             if !unsafe { s.rwlock.tracked().$name($($argument)?) } {
                 return Err(s);
             }
-            let (holder, rwlock) = becomes!(s);
-            Ok(Write { holder, rwlock, marker: PhantomData })
+            Ok(Write::of(s.into_parts()))
         }
 
         /// As parking_lot's. Counts as a write.
@@ -315,12 +294,7 @@ impl<T: ?Sized> Upgradable<T> {
     pub fn upgrade(s: Self) -> Write<T> {
         // SAFETY: a guard holds the lock.
         unsafe { s.rwlock.tracked().upgrade() };
-        let (holder, rwlock) = becomes!(s);
-        Write {
-            holder,
-            rwlock,
-            marker: PhantomData,
-        }
+        Write::of(s.into_parts())
     }
 
     upgrades! {
@@ -333,12 +307,7 @@ impl<T: ?Sized> Upgradable<T> {
     pub fn downgrade(s: Self) -> Read<T> {
         // SAFETY: a guard holds the lock.
         unsafe { s.rwlock.tracked().downgrade_upgradable() };
-        let (holder, rwlock) = becomes!(s);
-        Read {
-            holder,
-            rwlock,
-            marker: PhantomData,
-        }
+        Read::of(s.into_parts())
     }
 
     /// As parking_lot's. Counts as a write.
@@ -358,42 +327,25 @@ guard_traits! {
     [T: ?Sized] ArcRwLockUpgradableReadGuard<RawRwLock, T>, reads;
 }
 
-impl<R: lock_api::RawMutex, T: ?Sized> Drop for ArcMutexGuard<R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: a guard holds the lock.
-        unsafe { self.mutex.0.force_unlock() }
-    }
+/// `[generics] guard, what gives its lock back`.
+macro_rules! drops {
+    ($([$($generics:tt)*] $Guard:ty, $lock:ident.$($unlock:tt).*;)*) => {$(
+        impl<$($generics)*> Drop for $Guard {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: a guard holds the lock.
+                unsafe { self.$lock.$($unlock).*() }
+            }
+        }
+    )*};
 }
 
-impl<R: lock_api::RawMutex, G: GetThreadId, T: ?Sized> Drop for ArcReentrantMutexGuard<R, G, T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: a guard holds the lock.
-        unsafe { self.remutex.force_unlock() }
-    }
-}
-
-impl<R: lock_api::RawRwLock, T: ?Sized> Drop for ArcRwLockReadGuard<R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: a guard holds the lock.
-        unsafe { self.rwlock.force_unlock_read() }
-    }
-}
-
-impl<R: lock_api::RawRwLock, T: ?Sized> Drop for ArcRwLockWriteGuard<R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: a guard holds the lock.
-        unsafe { self.rwlock.force_unlock_write() }
-    }
-}
-
-impl<R: lock_api::RawRwLockUpgrade, T: ?Sized> Drop for ArcRwLockUpgradableReadGuard<R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: a guard holds the lock.
-        unsafe { self.rwlock.force_unlock_upgradable() }
-    }
+drops! {
+    [R: lock_api::RawMutex, T: ?Sized] ArcMutexGuard<R, T>, mutex.0.force_unlock;
+    [R: lock_api::RawMutex, G: GetThreadId, T: ?Sized] ArcReentrantMutexGuard<R, G, T>,
+        remutex.force_unlock;
+    [R: lock_api::RawRwLock, T: ?Sized] ArcRwLockReadGuard<R, T>, rwlock.force_unlock_read;
+    [R: lock_api::RawRwLock, T: ?Sized] ArcRwLockWriteGuard<R, T>, rwlock.force_unlock_write;
+    [R: lock_api::RawRwLockUpgrade, T: ?Sized] ArcRwLockUpgradableReadGuard<R, T>,
+        rwlock.force_unlock_upgradable;
 }

@@ -43,6 +43,71 @@ macro_rules! lock_traits {
     };
 }
 
+/// What a lock has beside the ways to take it: `fn` for each way to give it back without a guard.
+macro_rules! lock_methods {
+    ($(fn $unlock:ident;)*) => {
+        /// As parking_lot's. Nothing is recorded: the access is exclusive.
+        #[inline]
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut()
+        }
+
+        /// As parking_lot's.
+        #[inline]
+        pub fn is_locked(&self) -> bool {
+            self.0.is_locked()
+        }
+
+        /// As parking_lot's. What is done through the pointer is not seen.
+        #[inline]
+        pub fn data_ptr(&self) -> *mut T {
+            self.0.data_ptr()
+        }
+
+        $(
+            /// As parking_lot's.
+            ///
+            /// # Safety
+            ///
+            /// As parking_lot's: the strand must hold the lock in this way, its guard forgotten.
+            #[inline]
+            pub unsafe fn $unlock(&self) {
+                // SAFETY: the caller's.
+                unsafe { self.0.$unlock() }
+            }
+        )*
+    };
+}
+
+/// `guard of lock_api's`: what the guards that stand for a part of the content have beside the ways
+/// to narrow them; `mut` for those that write.
+macro_rules! mapped_guard {
+    ($real:ident $($mutable:ident)?) => {
+        #[inline]
+        fn object(&self) -> &'a Object {
+            self.object
+        }
+
+        #[inline]
+        fn peek(&self) -> &T {
+            &self.inner
+        }
+
+        $(
+            #[inline]
+            fn peek_mut(&mut self) -> &$mutable T {
+                &mut self.inner
+            }
+        )?
+
+        /// As parking_lot's.
+        #[inline]
+        pub fn unlock_fair(s: Self) {
+            lock_api::$real::unlock_fair(s.inner);
+        }
+    };
+}
+
 /// `[generics] guard, access`: the traits of a guard that has `object()`, `peek()` and, where it
 /// writes, `peek_mut()`.
 macro_rules! guard_traits {
@@ -135,35 +200,31 @@ macro_rules! maps {
     };
 }
 
+/// `name = what gives the lock back, what takes it again; guard => its lock`: runs a closure without
+/// the lock.
+macro_rules! unlocked {
+    ($name:ident = $unlock:ident, $relock:ident; $s:ident => $lock:expr) => {
+        /// As parking_lot's.
+        #[inline]
+        #[track_caller]
+        pub fn $name<F, U>($s: &mut Self, f: F) -> U
+        where
+            F: FnOnce() -> U,
+        {
+            let (lock, site) = ($lock, Location::caller());
+            // SAFETY: a guard holds the lock.
+            unsafe { lock.$unlock() };
+            outside(&mut $s.holder, || at(site, || lock.$relock()), f)
+        }
+    };
+}
+
 /// `a guard of lock_api's, the way to its lock; what gives the lock back, what does so fairly, what
 /// takes it again`: the ways to give a lock back for a while, or fairly.
 macro_rules! yields {
     ($real:ident, $lock:ident; $unlock:ident, $unlock_fair:ident, $relock:ident) => {
-        /// As parking_lot's.
-        #[inline]
-        #[track_caller]
-        pub fn unlocked<F, U>(s: &mut Self, f: F) -> U
-        where
-            F: FnOnce() -> U,
-        {
-            let (lock, site) = (Self::$lock(s), Location::caller());
-            // SAFETY: a guard holds the lock.
-            unsafe { lock.$unlock() };
-            outside(&mut s.holder, || at(site, || lock.$relock()), f)
-        }
-
-        /// As parking_lot's.
-        #[inline]
-        #[track_caller]
-        pub fn unlocked_fair<F, U>(s: &mut Self, f: F) -> U
-        where
-            F: FnOnce() -> U,
-        {
-            let (lock, site) = (Self::$lock(s), Location::caller());
-            // SAFETY: a guard holds the lock.
-            unsafe { lock.$unlock_fair() };
-            outside(&mut s.holder, || at(site, || lock.$relock()), f)
-        }
+        unlocked! { unlocked = $unlock, $relock; s => Self::$lock(s) }
+        unlocked! { unlocked_fair = $unlock_fair, $relock; s => Self::$lock(s) }
 
         /// As parking_lot's.
         #[inline]
@@ -200,6 +261,20 @@ macro_rules! arc_guard {
                 unsafe { &*self.$lock.data_ptr() }
             }
 
+            /// The holder and the lock, which stays held.
+            #[inline]
+            fn into_parts(self) -> (Holder, Arc<$Lock>) {
+                let s = ManuallyDrop::new(self);
+                // SAFETY: what is read here is not dropped again.
+                unsafe { (std::ptr::read(&s.holder), std::ptr::read(&s.$lock)) }
+            }
+
+            /// The guard of a lock that is held.
+            #[inline]
+            fn of((holder, $lock): (Holder, Arc<$Lock>)) -> Self {
+                Self { holder, $lock, marker: PhantomData }
+            }
+
             /// As parking_lot's.
             #[inline]
             pub fn $lock(s: &Self) -> &Arc<$Lock> {
@@ -209,23 +284,19 @@ macro_rules! arc_guard {
             /// As parking_lot's.
             #[inline]
             pub fn into_arc(s: Self) -> Arc<$Lock> {
-                let s = ManuallyDrop::new(s);
-                // SAFETY: a guard holds the lock, and this one is not dropped.
-                unsafe {
-                    s.$lock.$unlock();
-                    std::ptr::read(&s.$lock)
-                }
+                let (_, lock) = s.into_parts();
+                // SAFETY: the guard held the lock, and was not dropped.
+                unsafe { lock.$unlock() };
+                lock
             }
 
             /// As parking_lot's.
             #[inline]
             pub fn into_arc_fair(s: Self) -> Arc<$Lock> {
-                let s = ManuallyDrop::new(s);
-                // SAFETY: a guard holds the lock, and this one is not dropped.
-                unsafe {
-                    s.$lock.$unlock_fair();
-                    std::ptr::read(&s.$lock)
-                }
+                let (_, lock) = s.into_parts();
+                // SAFETY: the guard held the lock, and was not dropped.
+                unsafe { lock.$unlock_fair() };
+                lock
             }
 
             /// As parking_lot's.
@@ -234,31 +305,8 @@ macro_rules! arc_guard {
                 drop(Self::into_arc_fair(s));
             }
 
-            /// As parking_lot's.
-            #[inline]
-            #[track_caller]
-            pub fn unlocked<F, U>(s: &mut Self, f: F) -> U
-            where
-                F: FnOnce() -> U,
-            {
-                let (lock, site) = (&s.$lock, Location::caller());
-                // SAFETY: a guard holds the lock.
-                unsafe { lock.$unlock() };
-                outside(&mut s.holder, || at(site, || lock.$relock()), f)
-            }
-
-            /// As parking_lot's.
-            #[inline]
-            #[track_caller]
-            pub fn unlocked_fair<F, U>(s: &mut Self, f: F) -> U
-            where
-                F: FnOnce() -> U,
-            {
-                let (lock, site) = (&s.$lock, Location::caller());
-                // SAFETY: a guard holds the lock.
-                unsafe { lock.$unlock_fair() };
-                outside(&mut s.holder, || at(site, || lock.$relock()), f)
-            }
+            unlocked! { unlocked = $unlock, $relock; s => &s.$lock }
+            unlocked! { unlocked_fair = $unlock_fair, $relock; s => &s.$lock }
 
             /// As parking_lot's.
             #[inline]
@@ -270,10 +318,9 @@ macro_rules! arc_guard {
                 s.holder = Holder::sendable(pen());
             }
         }
-
     };
 }
 
 #[cfg(feature = "parking_lot-arc_lock")]
 pub(super) use arc_guard;
-pub(super) use {guard_traits, lock_traits, maps, yields};
+pub(super) use {guard_traits, lock_methods, lock_traits, mapped_guard, maps, unlocked, yields};

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use ::parking_lot::lock_api;
 
-use super::guard::{guard_traits, lock_traits, maps, outside, yields};
+use super::guard::{
+    guard_traits, lock_methods, lock_traits, mapped_guard, maps, outside, unlocked, yields,
+};
 use super::raw::{Raw, RawFairMutex, RawMutex, Real, Site, at};
 use crate::record::{self, Holder, Object, Pen, pen};
 
@@ -188,38 +190,9 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
         self.take(|real| real.try_lock_until(timeout))
     }
 
-    /// As parking_lot's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut()
-    }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
-    /// As parking_lot's.
-    ///
-    /// # Safety
-    ///
-    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
-    #[inline]
-    pub unsafe fn force_unlock(&self) {
-        // SAFETY: the caller's.
-        unsafe { self.0.force_unlock() }
-    }
-
-    /// As parking_lot's.
-    ///
-    /// # Safety
-    ///
-    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
-    #[inline]
-    pub unsafe fn force_unlock_fair(&self) {
-        // SAFETY: the caller's.
-        unsafe { self.0.force_unlock_fair() }
+    lock_methods! {
+        fn force_unlock;
+        fn force_unlock_fair;
     }
 
     /// As parking_lot's. What is done with it is recorded, too.
@@ -230,12 +203,6 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     #[inline]
     pub unsafe fn raw(&self) -> &Raw<L> {
         self.tracked()
-    }
-
-    /// As parking_lot's. What is done through the pointer is not seen.
-    #[inline]
-    pub fn data_ptr(&self) -> *mut T {
-        self.0.data_ptr()
     }
 }
 
@@ -300,28 +267,9 @@ impl<T: ?Sized> MutexGuard<'_, T> {
 }
 
 impl<'a, L: Real, T: ?Sized> AnyMappedMutexGuard<'a, Raw<L>, T> {
-    #[inline]
-    fn object(&self) -> &'a Object {
-        self.object
-    }
-
-    #[inline]
-    fn peek(&self) -> &T {
-        &self.inner
-    }
-
-    #[inline]
-    fn peek_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
+    mapped_guard! { MappedMutexGuard mut }
 
     maps! { MappedMutexGuard { object } => AnyMappedMutexGuard['a, Raw<L>], &mut, try_map_or_err }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn unlock_fair(s: Self) {
-        lock_api::MappedMutexGuard::unlock_fair(s.inner);
-    }
 }
 
 guard_traits! {

@@ -5,22 +5,27 @@ use std::time::{Duration, Instant};
 use ::parking_lot::RawThreadId;
 use ::parking_lot::lock_api;
 
-use super::guard::{guard_traits, lock_traits, maps, outside, yields};
+use super::guard::{
+    guard_traits, lock_methods, lock_traits, mapped_guard, maps, outside, unlocked, yields,
+};
 use super::raw::{RawMutex, at, named};
 use crate::record::{self, Holder, Object, pen};
+
+type Inner<T> = lock_api::ReentrantMutex<RawMutex, RawThreadId, T>;
+type InnerGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
 /// [`parking_lot::ReentrantMutex`](::parking_lot::ReentrantMutex), tracked.
 ///
 /// Only the outermost lock and unlock are recorded. The content is only ever read: what is changed
 /// inside it, through a `Cell` say, is not seen unless it is [tracked](crate::cell) itself.
 #[repr(transparent)]
-pub struct ReentrantMutex<T: ?Sized>(pub(super) lock_api::ReentrantMutex<RawMutex, RawThreadId, T>);
+pub struct ReentrantMutex<T: ?Sized>(pub(super) Inner<T>);
 
 /// [`parking_lot::ReentrantMutexGuard`](::parking_lot::ReentrantMutexGuard), tracked.
 #[must_use = "if unused the ReentrantMutex will immediately unlock"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized> {
     pub(super) holder: Holder,
-    pub(super) inner: lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>,
+    pub(super) inner: InnerGuard<'a, T>,
 }
 
 /// [`parking_lot::MappedReentrantMutexGuard`](::parking_lot::MappedReentrantMutexGuard), tracked.
@@ -75,8 +80,8 @@ impl<T> ReentrantMutex<T> {
 impl<T: ?Sized> ReentrantMutex<T> {
     /// The mutex around what lock_api has.
     #[inline]
-    fn wrap(inner: &lock_api::ReentrantMutex<RawMutex, RawThreadId, T>) -> &Self {
-        let inner: *const lock_api::ReentrantMutex<RawMutex, RawThreadId, T> = inner;
+    fn wrap(inner: &Inner<T>) -> &Self {
+        let inner: *const Inner<T> = inner;
         // SAFETY: transparent.
         unsafe { &*(inner as *const Self) }
     }
@@ -85,6 +90,19 @@ impl<T: ?Sized> ReentrantMutex<T> {
     pub(crate) fn object(&self) -> &Object {
         // SAFETY: only looked at.
         unsafe { self.0.raw() }.gate.object()
+    }
+
+    /// Takes the lock in one of its ways; a guard, if that went well.
+    #[inline]
+    #[track_caller]
+    fn take<'a>(
+        &'a self,
+        how: impl FnOnce(&'a Inner<T>) -> Option<InnerGuard<'a, T>>,
+    ) -> Option<ReentrantMutexGuard<'a, T>> {
+        let pen = record::pen();
+        let inner = at(Location::caller(), || how(&self.0))?;
+        let holder = Holder::new(pen);
+        Some(ReentrantMutexGuard { holder, inner })
     }
 
     /// Takes the lock again for a guard that is there.
@@ -111,60 +129,29 @@ impl<T: ?Sized> ReentrantMutex<T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T> {
-        let pen = record::pen();
-        let inner = at(Location::caller(), || self.0.lock());
-        ReentrantMutexGuard {
-            holder: Holder::new(pen),
-            inner,
-        }
+        let guard = self.take(|mutex| Some(mutex.lock()));
+        guard.expect("it waits for the lock")
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T>> {
-        let pen = record::pen();
-        let inner = at(Location::caller(), || self.0.try_lock())?;
-        Some(ReentrantMutexGuard {
-            holder: Holder::new(pen),
-            inner,
-        })
+        self.take(|mutex| mutex.try_lock())
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<ReentrantMutexGuard<'_, T>> {
-        let pen = record::pen();
-        let inner = at(Location::caller(), || self.0.try_lock_for(timeout))?;
-        Some(ReentrantMutexGuard {
-            holder: Holder::new(pen),
-            inner,
-        })
+        self.take(|mutex| mutex.try_lock_for(timeout))
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn try_lock_until(&self, timeout: Instant) -> Option<ReentrantMutexGuard<'_, T>> {
-        let pen = record::pen();
-        let inner = at(Location::caller(), || self.0.try_lock_until(timeout))?;
-        Some(ReentrantMutexGuard {
-            holder: Holder::new(pen),
-            inner,
-        })
-    }
-
-    /// As parking_lot's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut()
-    }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn is_locked(&self) -> bool {
-        self.0.is_locked()
+        self.take(|mutex| mutex.try_lock_until(timeout))
     }
 
     /// As parking_lot's.
@@ -173,26 +160,9 @@ impl<T: ?Sized> ReentrantMutex<T> {
         self.0.is_owned_by_current_thread()
     }
 
-    /// As parking_lot's.
-    ///
-    /// # Safety
-    ///
-    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
-    #[inline]
-    pub unsafe fn force_unlock(&self) {
-        // SAFETY: the caller's.
-        unsafe { self.0.force_unlock() }
-    }
-
-    /// As parking_lot's.
-    ///
-    /// # Safety
-    ///
-    /// As parking_lot's: the strand must hold the lock, its guard forgotten.
-    #[inline]
-    pub unsafe fn force_unlock_fair(&self) {
-        // SAFETY: the caller's.
-        unsafe { self.0.force_unlock_fair() }
+    lock_methods! {
+        fn force_unlock;
+        fn force_unlock_fair;
     }
 
     /// As parking_lot's. What is done with it is recorded, too.
@@ -204,12 +174,6 @@ impl<T: ?Sized> ReentrantMutex<T> {
     pub unsafe fn raw(&self) -> &RawMutex {
         // SAFETY: the caller's.
         unsafe { self.0.raw() }
-    }
-
-    /// As parking_lot's. What is done through the pointer is not seen.
-    #[inline]
-    pub fn data_ptr(&self) -> *mut T {
-        self.0.data_ptr()
     }
 }
 
@@ -238,23 +202,9 @@ impl<'a, T: ?Sized> ReentrantMutexGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedReentrantMutexGuard<'a, T> {
-    #[inline]
-    fn object(&self) -> &'a Object {
-        self.object
-    }
-
-    #[inline]
-    fn peek(&self) -> &T {
-        &self.inner
-    }
+    mapped_guard! { MappedReentrantMutexGuard }
 
     maps! { MappedReentrantMutexGuard { object } => MappedReentrantMutexGuard['a], &, try_map_or_err }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn unlock_fair(s: Self) {
-        lock_api::MappedReentrantMutexGuard::unlock_fair(s.inner);
-    }
 }
 
 guard_traits! {

@@ -8,7 +8,9 @@ use ::parking_lot::lock_api::{
     RawRwLockUpgradeFair as _, RawRwLockUpgradeTimed as _,
 };
 
-use super::guard::{guard_traits, lock_traits, maps, outside, yields};
+use super::guard::{
+    guard_traits, lock_methods, lock_traits, mapped_guard, maps, outside, unlocked, yields,
+};
 use super::raw::{Hold, RawRwLock, Site, at, named};
 use crate::record::{self, Holder, Object, Pen, pen};
 
@@ -154,22 +156,6 @@ macro_rules! makes {
     )*};
 }
 
-/// What gives the lock back without a guard.
-macro_rules! unlocks {
-    ($(fn $name:ident;)*) => {$(
-        /// As parking_lot's.
-        ///
-        /// # Safety
-        ///
-        /// As parking_lot's: the strand must hold the lock in this way, its guard forgotten.
-        #[inline]
-        pub unsafe fn $name(&self) {
-            // SAFETY: the caller's.
-            unsafe { self.0.$name() }
-        }
-    )*};
-}
-
 impl<T: ?Sized> RwLock<T> {
     /// The lock around what lock_api has.
     #[inline]
@@ -218,7 +204,7 @@ impl<T: ?Sized> RwLock<T> {
         fn try_write_until(timeout: Instant) -> RwLockWriteGuard, write_guard, Exclusive = try_lock_exclusive_until;
     }
 
-    unlocks! {
+    lock_methods! {
         fn force_unlock_read;
         fn force_unlock_read_fair;
         fn force_unlock_write;
@@ -259,18 +245,6 @@ impl<T: ?Sized> RwLock<T> {
         std::mem::forget(self.0.upgradable_read());
     }
 
-    /// As parking_lot's. Nothing is recorded: the access is exclusive.
-    #[inline]
-    pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut()
-    }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
     /// As parking_lot's.
     #[inline]
     pub fn is_locked_exclusive(&self) -> bool {
@@ -285,12 +259,6 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub unsafe fn raw(&self) -> &RawRwLock {
         self.tracked()
-    }
-
-    /// As parking_lot's. What is done through the pointer is not seen.
-    #[inline]
-    pub fn data_ptr(&self) -> *mut T {
-        self.0.data_ptr()
     }
 }
 
@@ -449,48 +417,15 @@ pub(super) fn while_upgraded<T: ?Sized, Ret>(
 }
 
 impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
-    #[inline]
-    fn object(&self) -> &'a Object {
-        self.object
-    }
-
-    #[inline]
-    fn peek(&self) -> &T {
-        &self.inner
-    }
+    mapped_guard! { MappedRwLockReadGuard }
 
     maps! { MappedRwLockReadGuard { object } => MappedRwLockReadGuard['a], &, try_map_or_else }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn unlock_fair(s: Self) {
-        lock_api::MappedRwLockReadGuard::unlock_fair(s.inner);
-    }
 }
 
 impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
-    #[inline]
-    fn object(&self) -> &'a Object {
-        self.object
-    }
-
-    #[inline]
-    fn peek(&self) -> &T {
-        &self.inner
-    }
-
-    #[inline]
-    fn peek_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
+    mapped_guard! { MappedRwLockWriteGuard mut }
 
     maps! { MappedRwLockWriteGuard { object } => MappedRwLockWriteGuard['a], &mut, try_map_or_err }
-
-    /// As parking_lot's.
-    #[inline]
-    pub fn unlock_fair(s: Self) {
-        lock_api::MappedRwLockWriteGuard::unlock_fair(s.inner);
-    }
 }
 
 guard_traits! {

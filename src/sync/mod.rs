@@ -47,6 +47,8 @@ mod barrier;
 #[cfg(feature = "check")]
 mod condvar;
 #[cfg(feature = "check")]
+mod guard;
+#[cfg(feature = "check")]
 mod lazy_lock;
 #[cfg(feature = "check")]
 mod mutex;
@@ -76,3 +78,6 @@ pub use self::{
     once_lock::OnceLock,
     rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
+
+#[cfg(all(feature = "check", feature = "once_cell"))]
+pub(crate) use self::once_lock::once_cell;

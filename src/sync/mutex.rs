@@ -1,8 +1,8 @@
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, TryLockResult};
 
+use super::guard::guard_traits;
 use super::poison;
 use crate::record::{self, Exclusive, Object};
 
@@ -51,34 +51,4 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    #[track_caller]
-    fn deref(&self) -> &T {
-        self.section.read(Location::caller());
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn deref_mut(&mut self) -> &mut T {
-        self.section.write(Location::caller());
-        &mut self.inner
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+guard_traits! { MutexGuard, writes; }

@@ -64,14 +64,8 @@ impl Error {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self {
-            file: file.to_owned(),
-            place,
-            fault: Fault::Mismatch {
-                expected: expected.into(),
-                found: found.into(),
-            },
-        }
+        let (expected, found) = (expected.into(), found.into());
+        Self::new(file, place, Fault::Mismatch { expected, found })
     }
 
     /// The file ends too early.
@@ -81,23 +75,18 @@ impl Error {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self {
-            file: file.to_owned(),
-            place,
-            fault: Fault::Truncated {
-                expected: expected.into(),
-                found: found.into(),
-            },
-        }
+        let (expected, found) = (expected.into(), found.into());
+        Self::new(file, place, Fault::Truncated { expected, found })
     }
 
     /// The system refused.
     pub fn io(file: &str, error: io::Error) -> Self {
-        Self {
-            file: file.to_owned(),
-            place: Place::File,
-            fault: Fault::Io(error),
-        }
+        Self::new(file, Place::File, Fault::Io(error))
+    }
+
+    fn new(file: &str, place: Place, fault: Fault) -> Self {
+        let file = file.to_owned();
+        Self { file, place, fault }
     }
 }
 
