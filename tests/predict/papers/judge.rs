@@ -6,7 +6,7 @@
 //! forks and joins, and nothing of movers, blocks, locksets or periods.
 
 use aerodrome::trace::{Event, Op};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// What a set of transactions is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,14 @@ pub(crate) fn judge(trace: &[Event]) -> Judgement {
 /// The events of a strand, each with its index in the trace. Objects are numbered from 0.
 type Lane = Vec<(usize, Event)>;
 
-/// A write: its index in the trace, from 1. 0 is the state before the trace.
+/// A write: its index in the trace, from 2. 1 is the state before the trace, 0 nothing at all.
 type Write = u8;
 
+const BEFORE: Write = 1;
+
 /// Of each event of the trace the write that it sees, where it is a read, and of each variable the
-/// last write.
-type View = (Vec<Option<Write>>, Vec<Write>);
+/// last write. Bytes, because hashing them is most of the work.
+type View = (Vec<Write>, Vec<Write>);
 
 /// How far a trace has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,8 +58,8 @@ struct State {
     done: Vec<u8>,
     /// The strand inside whose transaction a serial trace is.
     inside: Option<usize>,
-    /// Of each object: whether it is a lock that is held.
-    held: Vec<bool>,
+    /// Of each object: 1 if it is a lock that is held.
+    held: Vec<u8>,
     view: View,
 }
 
@@ -67,8 +69,8 @@ struct Player {
     /// Of each strand: its parents, and how many of their events come before its fork is done.
     forks: Vec<Vec<(usize, u8)>>,
     start: State,
-    known: HashSet<State>,
-    views: HashSet<View>,
+    known: FxHashSet<State>,
+    views: FxHashSet<View>,
     deadlocks: bool,
 }
 
@@ -106,21 +108,21 @@ impl Player {
         let start = State {
             done: vec![0; lanes.len()],
             inside: None,
-            held: vec![false; objects.len()],
-            view: (vec![None; trace.len()], vec![0; objects.len()]),
+            held: vec![0; objects.len()],
+            view: (vec![0; trace.len()], vec![BEFORE; objects.len()]),
         };
         Player {
             lanes,
             forks,
             start,
-            known: HashSet::new(),
-            views: HashSet::new(),
+            known: FxHashSet::default(),
+            views: FxHashSet::default(),
             deadlocks: false,
         }
     }
 
     /// The views of all traces, and whether one deadlocks; nothing where there are too many.
-    fn play(mut self) -> Option<(HashSet<View>, bool)> {
+    fn play(mut self) -> Option<(FxHashSet<View>, bool)> {
         let mut open = vec![self.start.clone()];
         while let Some(state) = open.pop() {
             if self.known.contains(&state) {
@@ -163,7 +165,7 @@ impl Player {
         forks.all(|&(parent, done)| state.done[parent] >= done)
             && is_its_turn
             && match event.op {
-                Op::Acquire => !state.held[other],
+                Op::Acquire => state.held[other] == 0,
                 Op::Join => self.next(state, other).is_none(),
                 _ => true,
             }
@@ -178,10 +180,10 @@ impl Player {
         match event.op {
             Op::Begin => state.inside = Some(strand),
             Op::End => state.inside = None,
-            Op::Acquire => state.held[object] = true,
-            Op::Release => state.held[object] = false,
-            Op::Read => reads[at] = Some(writes[object]),
-            Op::Write => writes[object] = Write::try_from(at + 1).expect("a short trace"),
+            Op::Acquire => state.held[object] = 1,
+            Op::Release => state.held[object] = 0,
+            Op::Read => reads[at] = writes[object],
+            Op::Write => writes[object] = Write::try_from(at + 2).expect("a short trace"),
             Op::Fork | Op::Join => {}
             op => panic!("the judge does not know {op:?}"),
         }
