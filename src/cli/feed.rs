@@ -5,7 +5,10 @@ use std::ops::ControlFlow;
 
 use super::Failure;
 use super::progress::Progress;
-use crate::trace::{Admitted, BlockId, Error, Event, Names, Op, Source, Tables, WellFormed};
+use crate::dense::Dense;
+use crate::trace::{
+    Admitted, BlockId, Error, Event, Names, Op, Source, StrandId, Tables, WellFormed,
+};
 
 /// Hands every event of the trace to `take`: as it stands in the trace; as it counts (nothing where
 /// it does not); its position; and the names. Ends with the trace, or when `take` breaks; answers
@@ -88,7 +91,7 @@ pub(super) struct NotAtomic {
     names: HashSet<String>,
     known: HashMap<BlockId, bool>,
     /// For each strand the blocks that are open, and whether each was dropped.
-    open: Vec<Vec<bool>>,
+    open: Dense<StrandId, Vec<bool>>,
 }
 
 impl NotAtomic {
@@ -103,7 +106,7 @@ impl NotAtomic {
         Ok(Self {
             names,
             known: HashMap::new(),
-            open: Vec::new(),
+            open: Dense::new(),
         })
     }
 
@@ -135,18 +138,14 @@ impl NotAtomic {
     fn drops(&mut self, event: &Event, names: &Tables) -> bool {
         if event.op == Op::Fork {
             // Whoever had the number before has left it.
-            if let Some(open) = self.open.get_mut(event.target as usize) {
+            if let Some(open) = self.open.get_mut(event.other()) {
                 open.clear();
             }
         }
         if !matches!(event.op, Op::Begin | Op::End) {
             return false;
         }
-        let at = event.strand.0 as usize;
-        if at >= self.open.len() {
-            self.open.resize(at + 1, Vec::new());
-        }
-        let open = &mut self.open[at];
+        let open = self.open.entry(event.strand);
         match event.op {
             Op::Begin => {
                 let drops = *self.known.entry(event.block()).or_insert_with(|| {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::dense::Dense;
 use crate::trace::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo,
     Source, StrandId, StrandInfo, Tables,
@@ -14,7 +15,7 @@ pub(super) struct LateNames {
     /// By number, and how many objects had it before.
     names: HashMap<(u32, u32), String>,
     /// By number.
-    numbers: Vec<Number>,
+    numbers: Dense<ObjectId, Number>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +42,7 @@ impl LateNames {
         for id in (0..late.numbers.len() as u32).map(ObjectId) {
             late.keep(id, source.names());
         }
-        late.numbers.clear();
+        late.numbers = Dense::new();
         late
     }
 
@@ -61,7 +62,7 @@ impl LateNames {
 
     /// The object's name is its last one.
     fn keep(&mut self, id: ObjectId, names: &Tables) {
-        let number = self.numbers[id.0 as usize];
+        let number = self.numbers[id];
         let name = names.object(id).name;
         if let Some(name) = name.filter(|_| number.is_nameless) {
             self.names.insert((id.0, number.former), name);
@@ -83,11 +84,7 @@ impl LateNames {
 
     /// The number of an event's object.
     fn number(&mut self, event: &Event) -> Option<&mut Number> {
-        let at = event.its_object()?.0 as usize;
-        if self.numbers.len() <= at {
-            self.numbers.resize(at + 1, Number::default());
-        }
-        Some(&mut self.numbers[at])
+        Some(self.numbers.entry(event.its_object()?))
     }
 
     /// The trace's names, and those that are still to come.
@@ -114,7 +111,7 @@ impl Names for Foreseen<'_> {
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
         let info = self.names.object(id);
-        let number = self.late.numbers.get(id.0 as usize);
+        let number = self.late.numbers.get(id);
         let former = number.map_or(0, |number| number.former);
         let name = self.late.names.get(&(id.0, former)).cloned();
         ObjectInfo {

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::feed::feed;
 use super::{Failure, Input, Terminal, Verdict, print};
+use crate::dense::Dense;
 use crate::json::objects;
 use crate::trace::{Class, Event, Op, op_name};
 
@@ -62,18 +63,14 @@ struct Counter {
     stats: Stats,
     /// Few, and those that come often come early: a search is faster than a map.
     kinds: Vec<(Op, u64)>,
-    strands: Vec<Strand>,
+    strands: Dense<u32, Strand>,
     /// For each object: seen as a lock, seen as a variable.
-    objects: Vec<(bool, bool)>,
+    objects: Dense<u32, (bool, bool)>,
 }
 
 impl Counter {
     fn strand(&mut self, id: u32) -> &mut Strand {
-        let at = id as usize;
-        if at >= self.strands.len() {
-            self.strands.resize(at + 1, Strand::default());
-        }
-        let strand = &mut self.strands[at];
+        let strand = self.strands.entry(id);
         self.stats.threads += u64::from(!strand.counted);
         strand.counted = true;
         strand
@@ -114,11 +111,7 @@ impl Counter {
     }
 
     fn object(&mut self, op: Op, id: u32) {
-        let at = id as usize;
-        if at >= self.objects.len() {
-            self.objects.resize(at + 1, (false, false));
-        }
-        let (lock, variable) = &mut self.objects[at];
+        let (lock, variable) = self.objects.entry(id);
         match op.row().class {
             Class::Lock => {
                 self.stats.locks += u64::from(!*lock);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use crate::check::Violation;
+use crate::dense::Dense;
 use crate::record::stacks;
 use crate::report::{Frame, Place};
 use crate::trace::StrandId;
@@ -14,7 +15,7 @@ const REMEMBERED: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// By strand: the stack of its next event.
-    announced: Vec<Option<u32>>,
+    announced: Dense<StrandId, Option<u32>>,
     /// Positions, rising, and the stacks of the events there.
     stacks: VecDeque<(u64, u32)>,
     /// Transactions that a panic has left: whose, and where they began.
@@ -23,16 +24,11 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn stack(&mut self, strand: StrandId, stack: u32) {
-        let at = strand.0 as usize;
-        if self.announced.len() <= at {
-            self.announced.resize(at + 1, None);
-        }
-        self.announced[at] = Some(stack);
+        *self.announced.entry(strand) = Some(stack);
     }
 
     pub(super) fn event(&mut self, strand: StrandId, position: u64) {
-        let announced = self.announced.get_mut(strand.0 as usize);
-        if let Some(stack) = announced.and_then(Option::take) {
+        if let Some(stack) = self.announced.take(strand) {
             remember(&mut self.stacks, (position, stack));
         }
     }

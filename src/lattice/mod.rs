@@ -68,6 +68,7 @@ mod levels;
 pub mod property;
 mod render;
 
+use crate::dense::Dense;
 use crate::trace::{Event, Names, ObjectId, Op, StrandId};
 use std::collections::BTreeSet;
 
@@ -173,9 +174,10 @@ impl Outcome {
 }
 
 /// What is known of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Relevance {
     /// No write has been seen.
+    #[default]
     Unknown,
     Irrelevant,
     /// It has the name of the variable with this index.
@@ -208,10 +210,10 @@ pub struct Lattice {
     property: Property,
     limits: Limits,
     causality: Causality,
-    relevance: Vec<Relevance>,
+    relevance: Dense<ObjectId, Relevance>,
     variables: Vec<Variable>,
     /// The value of each strand's next write.
-    values: Vec<Option<i64>>,
+    values: Dense<StrandId, Option<i64>>,
     /// The names that writes with values had.
     known: BTreeSet<String>,
     levels: Levels,
@@ -230,9 +232,9 @@ impl Lattice {
             property,
             limits,
             causality: Causality::default(),
-            relevance: Vec::new(),
+            relevance: Dense::new(),
             variables,
-            values: Vec::new(),
+            values: Dense::new(),
             known: BTreeSet::new(),
             levels,
         }
@@ -245,15 +247,11 @@ impl Lattice {
     pub fn step(&mut self, event: &Event, position: u64, names: &dyn Names) -> Result<(), Error> {
         let written = match event.op {
             Op::Value => {
-                let strand = event.strand.0 as usize;
-                if self.values.len() <= strand {
-                    self.values.resize(strand + 1, None);
-                }
-                self.values[strand] = Some(event.value());
+                *self.values.entry(event.strand) = Some(event.value());
                 return Ok(());
             }
             op if op.changes_value() => {
-                let value = self.announced(event.strand);
+                let value = self.values.take(event.strand);
                 match self.written(event.object(), value, position, names)? {
                     Written::Birth => return Ok(()),
                     Written::Irrelevant => None,
@@ -261,7 +259,7 @@ impl Lattice {
                 }
             }
             Op::Born => {
-                let value = self.announced(event.strand);
+                let value = self.values.take(event.strand);
                 match self.birth(event.object(), value, position, names)? {
                     // In the place of another object, it is the variable's next value.
                     Written::Variable(index, value) => Some((index, value)),
@@ -332,7 +330,7 @@ impl Lattice {
         value: Option<i64>,
         names: &dyn Names,
     ) -> Result<(), Error> {
-        match self.relevance.get(object.0 as usize) {
+        match self.relevance.get(object) {
             Some(Relevance::Irrelevant) => Ok(()),
             Some(&Relevance::Variable(index)) if self.is_own(index, object) => Ok(()),
             _ => self.born(object, value, names),
@@ -437,13 +435,6 @@ impl Lattice {
         Error::overflow(&self.property, overflow)
     }
 
-    /// What the strand's next write stores.
-    fn announced(&mut self, strand: StrandId) -> Option<i64> {
-        self.values
-            .get_mut(strand.0 as usize)
-            .and_then(Option::take)
-    }
-
     /// What a write of an object is.
     fn written(
         &mut self,
@@ -452,7 +443,7 @@ impl Lattice {
         position: u64,
         names: &dyn Names,
     ) -> Result<Written, Error> {
-        let relevance = match self.relevance.get(object.0 as usize) {
+        let relevance = match self.relevance.get(object) {
             Some(&known) if known != Relevance::Unknown => known,
             _ => self.resolve(object, value.is_some(), names),
         };
@@ -478,7 +469,7 @@ impl Lattice {
         position: u64,
         names: &dyn Names,
     ) -> Result<Written, Error> {
-        let before = self.relevance.get(object.0 as usize).copied();
+        let before = self.relevance.get(object).copied();
         let Relevance::Variable(index) = self.resolve(object, value.is_some(), names) else {
             self.leave(before, object);
             return Ok(Written::Irrelevant);
@@ -551,11 +542,7 @@ impl Lattice {
                 self.known.insert(name);
             }
         }
-        let at = object.0 as usize;
-        if self.relevance.len() <= at {
-            self.relevance.resize(at + 1, Relevance::Unknown);
-        }
-        self.relevance[at] = relevance;
+        *self.relevance.entry(object) = relevance;
         relevance
     }
 
@@ -572,7 +559,7 @@ impl Lattice {
     }
 
     fn retire(&mut self, object: ObjectId) {
-        if let Some(relevance) = self.relevance.get_mut(object.0 as usize) {
+        if let Some(relevance) = self.relevance.get_mut(object) {
             let relevance = std::mem::replace(relevance, Relevance::Unknown);
             self.leave(Some(relevance), object);
         }

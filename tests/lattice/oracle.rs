@@ -36,6 +36,44 @@ fn writes(op: Op) -> bool {
     )
 }
 
+/// A number, and how many had it before.
+type Instance = (u32, u32);
+
+/// An event: what was done, by which strand, to what.
+type Step = (Op, Instance, Instance);
+
+/// Whether a step comes before a later one, whatever there is between them.
+fn directly((op, strand, target): Step, (later, later_strand, later_target): Step) -> bool {
+    let access = |op| reads(op) || writes(op);
+    let is_strand = |op| matches!(op, Op::Fork | Op::Join);
+    strand == later_strand
+        || op == Op::Fork && target == later_strand
+        || later == Op::Join && later_target == strand
+        // The strand in between did nothing.
+        || (op, later) == (Op::Fork, Op::Join) && target == later_target
+        || target == later_target
+            && !is_strand(op)
+            && !is_strand(later)
+            && (access(op) && access(later) && (writes(op) || writes(later))
+                || (op, later) == (Op::Signal, Op::Await)
+                || (op, later) == (Op::Send, Op::Recv))
+}
+
+/// `all[a][b]`: step `a` causally precedes step `b`.
+fn precedence(steps: &[Step]) -> Vec<Vec<bool>> {
+    let mut all = vec![vec![false; steps.len()]; steps.len()];
+    for b in 0..steps.len() {
+        for a in (0..b).rev() {
+            if !all[a][b] && directly(steps[a], steps[b]) {
+                for (earlier, row) in all.iter_mut().enumerate().take(a + 1) {
+                    row[b] |= earlier == a || row[a];
+                }
+            }
+        }
+    }
+    all
+}
+
 impl Order {
     /// Objects below `relevant.len()` are variables, relevant where it says so, and born by a birth
     /// or their first write.
@@ -67,14 +105,13 @@ impl Order {
                     continue;
                 }
                 if relevant[variable] {
-                    relevant_events.push((
-                        events.len(),
-                        Write {
-                            position,
-                            variable,
-                            value: value.unwrap(),
-                        },
-                    ));
+                    let value = value.unwrap();
+                    let write = Write {
+                        position,
+                        variable,
+                        value,
+                    };
+                    relevant_events.push((events.len(), write));
                 }
             }
             let strand = (event.strand.0, *strands.entry(event.strand.0).or_default());
@@ -92,34 +129,7 @@ impl Order {
             }
             events.push((event.op, strand, (event.target, other)));
         }
-        let directly = |a: usize, b: usize| {
-            let (op, strand, target) = events[a];
-            let (later, later_strand, later_target) = events[b];
-            let access = |op| reads(op) || writes(op);
-            let is_strand = |op| matches!(op, Op::Fork | Op::Join);
-            strand == later_strand
-                || op == Op::Fork && target == later_strand
-                || later == Op::Join && later_target == strand
-                // The strand in between did nothing.
-                || (op, later) == (Op::Fork, Op::Join) && target == later_target
-                || target == later_target
-                    && !is_strand(op)
-                    && !is_strand(later)
-                    && (access(op) && access(later) && (writes(op) || writes(later))
-                        || (op, later) == (Op::Signal, Op::Await)
-                        || (op, later) == (Op::Send, Op::Recv))
-        };
-        let count = events.len();
-        let mut all = vec![vec![false; count]; count];
-        for b in 0..count {
-            for a in (0..b).rev() {
-                if !all[a][b] && directly(a, b) {
-                    for (earlier, row) in all.iter_mut().enumerate().take(a + 1) {
-                        row[b] |= earlier == a || row[a];
-                    }
-                }
-            }
-        }
+        let all = precedence(&events);
         let numbers: Vec<usize> = relevant_events.iter().map(|(number, _)| *number).collect();
         let before = numbers
             .iter()

@@ -108,3 +108,14 @@ pub fn semantics(bytes: &[u8]) -> Semantics {
         .expect("the file can be opened")
         .semantics()
 }
+
+pub(crate) fn source(name: &str, bytes: &[u8]) -> Box<dyn Source> {
+    from_reader(name, std::io::Cursor::new(bytes.to_vec()), None).expect("the source can be opened")
+}
+
+/// What is wrong with a file.
+pub(crate) fn message(name: &str, bytes: &[u8]) -> String {
+    read(name, bytes, None)
+        .expect_err("it is an error")
+        .to_string()
+}

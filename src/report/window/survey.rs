@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::slice::{Gap, Inside, Missing, Row, Slice};
 use super::{Entry, NONE, Window};
+use crate::dense::Dense;
 use crate::report::{Block, Object, Place, StrandNames};
 use crate::trace::{BlockId, Event, Names, ObjectId, Op, Owner, SiteId, StrandId, Target};
 
@@ -23,16 +24,11 @@ impl Window {
             retired: HashMap::new(),
             forked: HashMap::new(),
         };
-        let mut seen: Vec<bool> = Vec::new();
+        let mut seen: Dense<StrandId, bool> = Dense::new();
         let mut bounded: HashSet<StrandId> = HashSet::new();
         let mut strands = Vec::new();
         let mut see = |id: StrandId, position: u64, is_new: bool| {
-            let at = id.0 as usize;
-            if seen.len() <= at {
-                seen.resize(at + 1, false);
-            }
-            if is_new || !seen[at] {
-                seen[at] = true;
+            if !std::mem::replace(seen.entry(id), true) || is_new {
                 strands.push((id, position));
             }
         };

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use crate::dense::Dense;
 use crate::trace::{Event, Names, ObjectKind, Op, SiteId, SiteInfo, Target, op_name};
 
 /// Writes the STD format.
@@ -195,21 +196,17 @@ fn clean(name: &str) -> String {
 /// The names that are in use, by number.
 #[derive(Default)]
 struct Written {
-    names: Vec<Option<Box<str>>>,
+    names: Dense<u32, Option<Box<str>>>,
     taken: HashMap<Box<str>, u32>,
 }
 
 impl Written {
     fn has(&self, id: u32) -> bool {
-        self.names.get(id as usize).is_some_and(Option::is_some)
+        self.names.get(id).is_some_and(Option::is_some)
     }
 
     fn name(&mut self, id: u32, wanted: impl FnOnce() -> String) -> &str {
-        let at = id as usize;
-        if at >= self.names.len() {
-            self.names.resize(at + 1, None);
-        }
-        self.names[at].get_or_insert_with(|| {
+        self.names.entry(id).get_or_insert_with(|| {
             let wanted = clean(&wanted());
             let mut name = wanted.clone();
             let mut more = u64::from(id);
@@ -230,13 +227,11 @@ impl Written {
     /// The number's next owner has another name. The old one stays with the number: in a text, a
     /// name that was joined is joined.
     fn rename(&mut self, id: u32) {
-        if let Some(name) = self.names.get_mut(id as usize) {
-            *name = None;
-        }
+        self.names.take(id);
     }
 
     fn forget(&mut self, id: u32) {
-        if let Some(name) = self.names.get_mut(id as usize).and_then(Option::take) {
+        if let Some(name) = self.names.take(id) {
             self.taken.remove(&name);
         }
     }

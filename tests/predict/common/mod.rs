@@ -1,7 +1,11 @@
 //! What the tests of prediction share: a terse notation for traces, random ones, and the
 //! brute-force judge.
 
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test, and the benchmark, uses a part"
+)]
 
 mod judge;
 mod random;
