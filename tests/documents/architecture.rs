@@ -8,7 +8,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("trace", &["trace", "dense"]),
     ("check", &["check", "trace", "dense"]),
     ("lattice", &["lattice", "trace", "dense", "json"]),
-    ("report", &["report", "check", "trace", "json"]),
+    ("report", &["report", "check", "trace", "dense", "json"]),
     // It re-exports what makes forecasts of its findings.
     (
         "predict",
