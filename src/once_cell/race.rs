@@ -158,10 +158,10 @@ impl<T> OnceBox<T> {
     /// As once_cell's; remembers where it was called.
     #[track_caller]
     pub fn with_value(value: Box<T>) -> Self {
-        Self {
-            inner: ::once_cell::race::OnceBox::with_value(value),
-            ..Self::new()
-        }
+        // Not by `with_value` of once_cell's own, which is newer than what many lock files have.
+        let cell = Self::new();
+        let _ = cell.inner.set(value);
+        cell
     }
 }
 
