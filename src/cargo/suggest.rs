@@ -3,9 +3,11 @@
 //! All of them are marked, the tests run to their end whatever is found, and each process writes
 //! its events into a file. A method is worth a mark if some run of it outside of other methods
 //! touches tracked state more than once; it can be marked if none of its runs was to blame for a
-//! violation. Of a method that waits inside, the parts were judged and not the whole.
+//! violation. Of a method that waits inside, the parts were judged and not the whole. A wait at a
+//! barrier may be a test's way to arrange its schedule, so there the whole is judged as well, as if
+//! barriers were not tracked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,9 +15,10 @@ use std::process::ExitCode;
 use super::Failure;
 use super::arguments::{Options, Verb};
 use super::run::{prepare, read_reports};
-use crate::check::{Checker, EngineKind};
-use crate::report::{Place, Report, Split};
-use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Source, Tables};
+use crate::check::{Checker, EngineKind, Violation};
+use crate::report::source::Workspace;
+use crate::report::{Extras, Place, Report, Split};
+use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Semantics, Source, Tables};
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let (prepared, marks) = prepare(Verb::Test, options, |marks| marks.public_methods = true)?;
@@ -49,7 +52,9 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     if outcome.cargo != Some(0) {
         eprintln!("aerodrome: some of them have failed");
     }
-    let usage = usage_of(&traces)?;
+    let places = std::env::current_dir().into_iter();
+    let workspace = Workspace::above([prepared.project.root.clone()].into_iter().chain(places));
+    let usage = usage_of(&traces, &workspace)?;
     let _ = fs::remove_dir_all(&traces);
     let verdicts = Verdicts::new(usage, &read_reports(&reports)?);
     print!("{}", verdicts.text(marks.marked().len()));
@@ -64,11 +69,15 @@ struct Usage {
     accesses: u64,
     /// Where a run has waited for others.
     wait: Option<Place>,
+    /// Whether some wait was at another place than a barrier.
+    waits_elsewhere: bool,
+    /// What went wrong as if barriers were not tracked.
+    without_barriers: Option<Report>,
 }
 
 /// What the blocks did, by their names.
-fn usage_of(folder: &Path) -> Result<BTreeMap<String, Usage>, Failure> {
-    let mut usage = BTreeMap::new();
+fn usage_of(folder: &Path, workspace: &Workspace) -> Result<BTreeMap<String, Usage>, Failure> {
+    let mut usage: BTreeMap<String, Usage> = BTreeMap::new();
     let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
     for entry in entries.flatten() {
         let path = entry.path();
@@ -77,6 +86,10 @@ fn usage_of(folder: &Path) -> Result<BTreeMap<String, Usage>, Failure> {
         let name = path.to_string_lossy();
         let mut source = trace::open(&name, None).map_err(|error| wrong(&error))?;
         count(&mut *source, &mut usage).map_err(|error| wrong(&error))?;
+    }
+    for usage in usage.values_mut() {
+        let report = usage.without_barriers.take();
+        usage.without_barriers = report.map(|report| report.with_sources(workspace));
     }
     Ok(usage)
 }
@@ -94,6 +107,7 @@ fn count(source: &mut dyn Source, usage: &mut BTreeMap<String, Usage>) -> Result
     let mut strands: BTreeMap<u32, Open> = BTreeMap::new();
     let mut rules = source.rules();
     let mut checker = Checker::new(EngineKind::default(), source.semantics());
+    let mut without_barriers = WithoutBarriers::new(source.semantics());
     let mut batch = Vec::new();
     let mut position = 0;
     while source.fill(&mut batch)? {
@@ -104,13 +118,76 @@ fn count(source: &mut dyn Source, usage: &mut BTreeMap<String, Usage>) -> Result
             // Only the checker knows which pauses were waits; the violations are reported already.
             if let Ok(Some(event)) = rules.admit(&event) {
                 let _ = checker.step(event, position, source.names());
+                without_barriers.step(event, position, source.names());
             }
         }
     }
     for split in Split::all(&checker, source.names()) {
         usage.entry(split.block).or_default().wait = split.wait;
     }
+    without_barriers.finish(source.names(), usage);
     Ok(())
+}
+
+/// A check in which barriers order nothing and split nothing, as if they were std's.
+struct WithoutBarriers {
+    checker: Checker,
+    /// Strands that have come to a barrier, and whose split is their next event.
+    waiting: BTreeSet<u32>,
+    reports: Vec<Report>,
+}
+
+impl WithoutBarriers {
+    fn new(semantics: Semantics) -> WithoutBarriers {
+        WithoutBarriers {
+            checker: Checker::new(EngineKind::default(), semantics),
+            waiting: BTreeSet::new(),
+            reports: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, event: Event, position: u64, names: &Tables) {
+        let is_waiting = self.waiting.remove(&event.strand.0);
+        match event.op {
+            Op::Signal | Op::Await if is_barrier(&event, names) => {
+                if event.op == Op::Signal {
+                    self.waiting.insert(event.strand.0);
+                }
+            }
+            Op::Split if is_waiting => {}
+            _ => {
+                let found = self.checker.step(event, position, names);
+                self.report(found.as_deref(), names);
+            }
+        }
+    }
+
+    fn report(&mut self, found: Option<&Violation>, names: &Tables) {
+        let reports = found
+            .into_iter()
+            .map(|found| Report::new(found, names, &Extras::default()));
+        self.reports.extend(reports);
+    }
+
+    fn finish(mut self, names: &Tables, usage: &mut BTreeMap<String, Usage>) {
+        while let Some(found) = self.checker.finish(names) {
+            self.report(Some(&found), names);
+        }
+        for split in Split::all(&self.checker, names) {
+            usage.entry(split.block).or_default().waits_elsewhere = true;
+        }
+        for report in self.reports {
+            if let Some(block) = &report.transactions[report.blame].block {
+                let usage = usage.entry(block.name.clone()).or_default();
+                usage.without_barriers.get_or_insert(report);
+            }
+        }
+    }
+}
+
+fn is_barrier(event: &Event, names: &Tables) -> bool {
+    let type_name = names.object(event.object()).type_name;
+    type_name.is_some_and(|name| name.rsplit("::").next() == Some("Barrier"))
 }
 
 impl Open {
@@ -150,8 +227,8 @@ struct Verdicts {
     atomic: Vec<(String, u64)>,
     /// With what went wrong.
     not_atomic: Vec<(String, String)>,
-    /// With where they waited.
-    waiting: Vec<(String, Place)>,
+    /// With where they waited, and how they did.
+    waiting: Vec<(String, Place, Usage)>,
     /// Methods that ran and touched tracked state once at most: a mark would say nothing.
     single: usize,
 }
@@ -168,7 +245,10 @@ impl Verdicts {
         for (name, usage) in usage {
             match usage.wait {
                 _ if blamed.contains_key(name.as_str()) => {}
-                Some(place) => verdicts.waiting.push((name, place)),
+                Some(ref place) => {
+                    let place = place.clone();
+                    verdicts.waiting.push((name, place, usage));
+                }
                 None if usage.accesses > 1 => verdicts.atomic.push((name, usage.runs)),
                 None => verdicts.single += 1,
             }
@@ -189,16 +269,23 @@ impl Verdicts {
         for (name, report) in &self.not_atomic {
             line(format!("{name} was not atomic:\n\n{report}"));
         }
-        for (name, place) in &self.waiting {
+        for (name, place, usage) in &self.waiting {
             line(format!(
                 "{name} waits for others at {place}: a mark would not hold"
             ));
+            if !usage.waits_elsewhere {
+                let otherwise = match &usage.without_barriers {
+                    Some(report) => format!("{name} was not atomic:\n\n{}", text_of(report)),
+                    None => atomic_in(name, usage.runs),
+                };
+                line(format!(
+                    "  if that barrier is only there for a test's schedule, and std's \
+                     (`std::real`), {otherwise}"
+                ));
+            }
         }
         for (name, runs) in &self.atomic {
-            line(match runs {
-                1 => format!("{name} was atomic in its only run"),
-                _ => format!("{name} was atomic in all of {runs} runs"),
-            });
+            line(atomic_in(name, *runs));
         }
         if !self.atomic.is_empty() {
             let names = self.atomic.iter().map(|(name, _)| format!("{name:?}"));
@@ -214,6 +301,13 @@ impl Verdicts {
             self.single,
         ));
         text
+    }
+}
+
+fn atomic_in(name: &str, runs: u64) -> String {
+    match runs {
+        1 => format!("{name} was atomic in its only run"),
+        _ => format!("{name} was atomic in all of {runs} runs"),
     }
 }
 

@@ -66,7 +66,7 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
         text.contains("test tests::an_atomic_of_core_counts ... ok"),
         "{text}"
     );
-    assert!(text.contains("aerodrome: 3 processes, 2 tests, "), "{text}");
+    assert!(text.contains("aerodrome: 3 processes, 3 tests, "), "{text}");
     assert!(text.contains(" 0 transactions, 0 violations"), "{text}");
     assert!(text.contains("test pointers_are_null ... ok"), "{text}");
     assert!(
@@ -120,6 +120,16 @@ fn tests_of_an_unchanged_workspace_are_tracked_and_the_marked_method_is_reported
         text.contains("Account::rename was atomic in its only run"),
         "{text}"
     );
+    // Whether a wait at a barrier belongs to the method or to the test, the user knows.
+    let (_, deposit) = text
+        .split_once("Account::deposit waits for others at bank/tests/withdraw.rs:")
+        .unwrap();
+    assert!(
+        deposit.contains("(`std::real`), Account::deposit was not atomic:"),
+        "{text}"
+    );
+    let place = format!("bank/src/account.rs:{}:", line("before + amount"));
+    assert!(deposit.contains(&place), "no {place} in\n{text}");
 }
 
 #[test]

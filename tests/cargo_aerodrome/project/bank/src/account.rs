@@ -31,6 +31,13 @@ impl Account {
     }
 
     /// One after the other, in one critical section.
+    /// Loses what others pay in meanwhile.
+    pub fn deposit(&self, amount: u32, between: impl FnOnce()) {
+        let before = self.balance();
+        between();
+        *self.balance.lock().unwrap() = before + amount;
+    }
+
     pub fn rename(&self, owner: &str) -> usize {
         let mut name = self.owner.write();
         owner.clone_into(&mut name);

@@ -1,7 +1,7 @@
 use bank::Account;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 #[test]
@@ -26,4 +26,24 @@ fn two_withdrawals_overlap() {
     });
     assert_eq!(account.balance(), 10);
     assert_eq!(account.rename("ada"), 17);
+}
+
+#[test]
+fn two_deposits_meet_at_barriers() {
+    let account = Account::around(Arc::new(Mutex::new(0)));
+    let (looked, added) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|s| {
+        s.spawn(|| {
+            account.deposit(60, || {
+                looked.wait();
+                added.wait();
+            })
+        });
+        s.spawn(|| {
+            looked.wait();
+            account.deposit(30, || ());
+            added.wait();
+        });
+    });
+    assert_eq!(account.balance(), 60);
 }
