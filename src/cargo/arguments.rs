@@ -12,6 +12,7 @@ Marks come from here and from `aerodrome.toml` beside the workspace's Cargo.toml
 
     atomic = [\"bank::Account::*\", \"cache::get_or_insert\"]
     not-atomic = [\"bank::Account::new\"]
+    untracked = [\"arena\"]
 
 A pattern is the end of a function's path; `*` stands for any part of one name.
 Exit code: that of Cargo; 1 where a violation was found although Cargo saw no failure; 2 where
@@ -56,6 +57,9 @@ pub(super) struct Options {
     /// Takes functions out again.
     #[arg(long, value_name = "PATTERN")]
     pub(super) not_atomic: Vec<String>,
+    /// Leaves a member of the workspace untracked, with the members that it depends on.
+    #[arg(long, value_name = "PACKAGE")]
+    pub(super) untracked: Vec<String>,
     /// Also says what other schedules of the same run would show; `=deny` fails the tests with it.
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "warn")]

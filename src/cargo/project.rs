@@ -98,6 +98,8 @@ pub(super) struct Project {
 }
 
 pub(super) struct Member {
+    /// The package's name.
+    name: String,
     /// The folder of its Cargo.toml.
     pub(super) folder: PathBuf,
     /// The crates that are replaced by their mirrors.
@@ -245,6 +247,7 @@ impl Project {
         };
         let crates = package.targets.iter().filter(is_ours);
         self.members.push(Member {
+            name: package.name.clone(),
             folder: folder_of(&package.manifest_path),
             mirrors,
             dependencies,
@@ -266,6 +269,25 @@ impl Project {
             let lto = profile.get("lto");
             lto.is_some_and(|lto| lto.as_bool() != Some(false) && lto.as_str() != Some("off"))
         })
+    }
+
+    /// Leaves the members of these names untracked, and those that they depend on.
+    pub(super) fn leave_out_named(&mut self, names: &[String]) -> Result<(), Failure> {
+        let find = |name: &String| {
+            let found = self.members.iter().find(|member| member.name == *name);
+            found.map(|it| it.folder.clone()).ok_or_else(|| {
+                let names: Vec<&str> = self.members.iter().map(|it| &*it.name).collect();
+                let names = names.join("`, `");
+                Failure::new(format!(
+                    "untracked: expected a member of the workspace (`{names}`), found `{name}`"
+                ))
+            })
+        };
+        let folders: Result<Vec<PathBuf>, Failure> = names.iter().map(find).collect();
+        for folder in folders? {
+            self.leave_out(&folder);
+        }
+        Ok(())
     }
 
     /// Leaves a member untracked, and the members that it depends on, because their types are

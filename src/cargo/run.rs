@@ -9,8 +9,9 @@ use super::arguments::{Form, Options, Predict, Verb};
 use super::marks::Marks;
 use super::plan::{Plan, Programs};
 use super::project::{Project, cargo};
+use super::settings::{self, Settings};
 use super::wrapper::FAILED;
-use super::{Failure, library, settings, sources};
+use super::{Failure, library, sources};
 use crate::report::{Report, html, json, sarif};
 
 /// A project that is ready to be run.
@@ -26,11 +27,15 @@ pub(super) fn prepare(
     options: &Options,
     more: impl FnOnce(&mut Marks),
 ) -> Result<(Prepared, Marks), Failure> {
-    let project = Project::find(&options.cargo)?;
+    let mut project = Project::find(&options.cargo)?;
     for note in &project.notes {
         eprintln!("aerodrome: {note}");
     }
-    let mut marks = settings::marks(&project.root, options)?;
+    let Settings {
+        mut marks,
+        untracked,
+    } = settings::find(&project.root, options)?;
+    project.leave_out_named(&untracked)?;
     more(&mut marks);
     let copy = sources::copy(&project, &marks)?;
     let library = library::build(&project, &options.cargo)?;

@@ -1,4 +1,4 @@
-//! `aerodrome.toml`: which functions are meant to be atomic.
+//! `aerodrome.toml`: which functions are meant to be atomic, and what is not tracked.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,16 +9,23 @@ use super::arguments::Options;
 use super::marks::{Marks, Pattern};
 
 const FILE: &str = "aerodrome.toml";
-const KEYS: [&str; 2] = ["atomic", "not-atomic"];
+const KEYS: [&str; 3] = ["atomic", "not-atomic", "untracked"];
 
-/// The marks of the file beside the workspace's manifest and of the command line.
-pub(super) fn marks(root: &Path, options: &Options) -> Result<Marks, Failure> {
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) marks: Marks,
+    /// Members of the workspace, by the names of their packages.
+    pub(super) untracked: Vec<String>,
+}
+
+/// The settings of the file beside the workspace's manifest and of the command line.
+pub(super) fn find(root: &Path, options: &Options) -> Result<Settings, Failure> {
     let path = root.join(FILE);
-    let mut marks = match fs::read_to_string(&path) {
+    let mut settings = match fs::read_to_string(&path) {
         Ok(text) => {
             read(&text).map_err(|message| Failure::new(format!("{}: {message}", path.display())))?
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Marks::default(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Settings::default(),
         Err(error) => return Err(Failure::file(&path, &error)),
     };
     let parse = |patterns: &[String], option: &str| {
@@ -26,40 +33,55 @@ pub(super) fn marks(root: &Path, options: &Options) -> Result<Marks, Failure> {
         let parsed: Result<Vec<_>, _> = patterns.iter().map(parse).collect();
         parsed.map_err(|message| Failure::new(format!("{option}: {message}")))
     };
+    let marks = &mut settings.marks;
     marks.atomic.extend(parse(&options.atomic, "--atomic")?);
     marks
         .not_atomic
         .extend(parse(&options.not_atomic, "--not-atomic")?);
-    Ok(marks)
+    settings.untracked.extend(options.untracked.iter().cloned());
+    Ok(settings)
 }
 
-fn read(text: &str) -> Result<Marks, String> {
+fn read(text: &str) -> Result<Settings, String> {
     let document: toml_edit::DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
-    let mut marks = Marks::default();
+    let mut settings = Settings::default();
     for (key, item) in document.iter() {
+        let marks = &mut settings.marks;
         let patterns = match key {
-            "atomic" => &mut marks.atomic,
-            "not-atomic" => &mut marks.not_atomic,
+            "atomic" => Some(&mut marks.atomic),
+            "not-atomic" => Some(&mut marks.not_atomic),
+            "untracked" => None,
             _ => return Err(format!("expected one of {KEYS:?}, found `{key}`")),
+        };
+        let what = if patterns.is_some() {
+            "pattern"
+        } else {
+            "package"
         };
         let array = item.as_array().ok_or_else(|| {
             format!(
-                "{key}: expected a list of patterns, found a {}",
+                "{key}: expected a list of {what}s, found a {}",
                 item.type_name()
             )
         })?;
-        for value in array {
-            let text = value.as_str().ok_or_else(|| {
-                format!(
-                    "{key}: expected a pattern in quotes, found {}",
-                    value.type_name()
-                )
-            })?;
+        let texts = array.iter().map(|value| {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| {
+                let found = value.type_name();
+                format!("{key}: expected a {what} in quotes, found {found}")
+            })
+        });
+        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+        let Some(patterns) = patterns else {
+            settings.untracked.extend(texts);
+            continue;
+        };
+        for text in &texts {
             let pattern = Pattern::parse(text).map_err(|message| format!("{key}: {message}"))?;
             patterns.push(pattern);
         }
     }
-    Ok(marks)
+    Ok(settings)
 }
 
 #[cfg(test)]
@@ -67,10 +89,13 @@ mod tests {
     use super::read;
 
     #[test]
-    fn patterns_are_read() {
-        let marks =
-            read("atomic = [\"bank::Account::*\", \"get\"]\nnot-atomic = [\"new\"]").unwrap();
+    fn patterns_and_packages_are_read() {
+        let text = "atomic = [\"bank::Account::*\", \"get\"]\nnot-atomic = [\"new\"]\n\
+                    untracked = [\"arena\"]";
+        let settings = read(text).unwrap();
+        let marks = settings.marks;
         assert_eq!((marks.atomic.len(), marks.not_atomic.len()), (2, 1));
+        assert_eq!(settings.untracked, ["arena"]);
     }
 
     #[test]
@@ -79,6 +104,7 @@ mod tests {
         assert!(error("atomc = []").contains("found `atomc`"));
         assert!(error("atomic = 7").contains("expected a list of patterns, found a integer"));
         assert!(error("atomic = [7]").contains("expected a pattern in quotes"));
+        assert!(error("untracked = [7]").contains("expected a package in quotes"));
         assert!(error("atomic = [\"a::b::\"]").contains("`a::b::`"));
         assert!(error("atomic = [").contains("line 1"));
     }

@@ -279,8 +279,8 @@ impl Verdicts {
                     None => atomic_in(name, usage.runs),
                 };
                 line(format!(
-                    "  if that barrier is only there for a test's schedule, and std's \
-                     (`std::real`), {otherwise}"
+                    "  if only the test needs that barrier, and takes std's own (`std::real`), \
+                     {otherwise}"
                 ));
             }
         }

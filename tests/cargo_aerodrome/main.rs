@@ -170,6 +170,13 @@ fn wrong_marks_are_errors_that_say_so() {
     let (code, text) = cargo_aerodrome(project(), &["test", "--atomic", "Account::"]);
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("expected a path such as `bank::Account::*`, found `Account::`"));
+    let (code, text) = cargo_aerodrome(project(), &["test", "--untracked", "bnak"]);
+    assert_eq!(code, 2, "{text}");
+    let expected = "untracked: expected a member of the workspace (`bank`, `bare`, ";
+    assert!(
+        text.contains(expected) && text.contains("found `bnak`"),
+        "{text}"
+    );
     let (code, text) = cargo_aerodrome(project(), &["tset"]);
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("'test'"), "{text}");
