@@ -451,8 +451,8 @@ impl Reads {
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
         let object = look.event.object();
         let (op, is_variable) = (look.event.op, self.is_variable(object));
-        let is_last_too =
-            !is_variable || op == Op::CompareExchange || is_read(op) && self.decides(look);
+        let is_exchange = matches!(op, Op::CompareExchange | Op::Vain(Update::Exchange));
+        let is_last_too = !is_variable || is_exchange || is_read(op) && self.decides(look);
         self.counts(object) && op != Op::Write && (goes_on || is_last_too)
     }
 

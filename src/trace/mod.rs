@@ -80,6 +80,9 @@ pub enum Update {
     /// A `swap`. Two of them commute only where they change nothing, so there is an [`Op::Vain`] of
     /// this kind and no [`Op::Update`].
     Swap,
+    /// A `compare_exchange` that succeeds. There is an [`Op::Vain`] of this kind and no
+    /// [`Op::Update`]; one that changes the value is an [`Op::CompareExchange`].
+    Exchange,
     /// A message was put into a channel or taken out: changes what `len`, `is_empty` and a vain
     /// `try_recv` see.
     Channel,

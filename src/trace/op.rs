@@ -81,7 +81,7 @@ macro_rules! operations {
                 match self {
                     $(Op::$op $((Update::$kind))? => &TABLE[$code],)*
                     // No strand does this.
-                    Op::Update(Update::Swap) => &TABLE[2],
+                    Op::Update(Update::Swap | Update::Exchange) => &TABLE[2],
                     Op::Vain(Update::Channel) => &TABLE[0],
                 }
             }
@@ -151,6 +151,7 @@ operations! {
     42 Vain(Swap): Object(Variable), Read, b"vain.swap", "vain-swap", "updates % in vain (`swap`)";
     43 Vain(Init): Object(Variable), Read, b"vain.init", "vain-init", "finds % initialised";
     44 Notify: Nothing, Note, b"notify", "notify", "notifies those who wait";
+    45 Vain(Exchange): Object(Variable), Read, b"vain.cas", "vain-exchange", "exchanges % for the same value (`compare_exchange`)";
 }
 
 const _: () = {

@@ -150,7 +150,9 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
                 (weight[3], Op::CompareExchangeFailed, variable),
                 (weight[8] / 2, Op::Vain(Update::Add), variable),
                 (weight[8] / 2, Op::Vain(Update::Swap), variable),
+                (weight[8] / 2, Op::Vain(Update::Or), variable),
                 (weight[8] / 4, Op::Vain(Update::Init), variable),
+                (weight[3] / 4, Op::Vain(Update::Exchange), variable),
             ]);
         }
         let site = match mix.recorded {

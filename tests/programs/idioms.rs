@@ -126,6 +126,81 @@ fn a_watermark_that_rises_between_two_looks_is_reported() {
 }
 
 #[test]
+fn a_flag_that_another_sets_after_a_look_is_reported() {
+    // The flag is set in any case, but both have found it clear.
+    let (flags, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let first_wins = |pause: &dyn Fn()| {
+        atomic_block!(name = "once", {
+            if flags.load(SeqCst) & 4 == 0 {
+                pause();
+                flags.fetch_or(4, SeqCst);
+                done.fetch_add(1, SeqCst);
+            }
+        });
+    };
+    reported_between("once", first_wins, || first_wins(&|| ()));
+    // Another bit is another flag.
+    let flags = AtomicU64::new(0);
+    silent_between(
+        |pause| {
+            atomic_block!(name = "once", {
+                if flags.load(SeqCst) & 4 == 0 {
+                    pause();
+                    flags.fetch_or(4, SeqCst);
+                }
+            });
+        },
+        || {
+            flags.fetch_or(2, SeqCst);
+        },
+    );
+}
+
+#[test]
+fn an_exchange_for_the_same_value_is_a_read() {
+    // A watermark by hand.
+    let high = AtomicU64::new(9);
+    let observe = |value: u64| {
+        let update = |high: u64| Some(high.max(value));
+        high.fetch_update(SeqCst, SeqCst, update)
+    };
+    silent_between(
+        |pause| {
+            atomic_block!(name = "observe", {
+                assert_eq!(observe(7), Ok(9));
+                pause();
+                assert_eq!(observe(8), Ok(9));
+            });
+        },
+        || assert_eq!(observe(6), Ok(9)),
+    );
+    // It is one all the same.
+    reported_between(
+        "observe",
+        |pause| {
+            atomic_block!(name = "observe", {
+                assert_eq!(observe(7), Ok(9));
+                pause();
+                assert_eq!(high.load(SeqCst), 11);
+            });
+        },
+        || assert_eq!(observe(11), Ok(9)),
+    );
+    // And so it is outside of blocks.
+    reported_between(
+        "raise",
+        |pause| {
+            atomic_block!(name = "raise", {
+                high.store(12, SeqCst);
+                pause();
+                high.store(13, SeqCst);
+            });
+        },
+        || assert_eq!(observe(1), Ok(12)),
+    );
+}
+
+#[test]
 fn adding_and_subtracting_commute() {
     let count = AtomicU64::new(5);
     silent_between(

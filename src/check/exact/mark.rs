@@ -77,6 +77,7 @@ pub(super) enum Tag {
     VainMax,
     VainMin,
     VainSwap,
+    VainExchange,
     VainChannel,
     VainInit,
     Acquire,
@@ -93,7 +94,7 @@ pub(super) enum Tag {
     Recv,
 }
 
-const TAGS: [Tag; 36] = [
+const TAGS: [Tag; 37] = [
     Tag::Empty,
     Tag::List,
     Tag::Forked,
@@ -116,6 +117,7 @@ const TAGS: [Tag; 36] = [
     Tag::VainMax,
     Tag::VainMin,
     Tag::VainSwap,
+    Tag::VainExchange,
     Tag::VainChannel,
     Tag::VainInit,
     Tag::Acquire,
@@ -151,8 +153,8 @@ impl Tag {
             Update::Xor => Tag::Xor,
             Update::Max => Tag::Max,
             Update::Min => Tag::Min,
-            // Two swaps do not commute.
-            Update::Swap => Tag::ReadWrite,
+            // Two that change the value do not commute.
+            Update::Swap | Update::Exchange => Tag::ReadWrite,
             Update::Channel => Tag::Channel,
             Update::Init => Tag::Init,
         }
@@ -168,6 +170,7 @@ impl Tag {
             Update::Max => Tag::VainMax,
             Update::Min => Tag::VainMin,
             Update::Swap => Tag::VainSwap,
+            Update::Exchange => Tag::VainExchange,
             Update::Channel => Tag::VainChannel,
             Update::Init => Tag::VainInit,
         }
@@ -195,6 +198,7 @@ impl Tag {
             Tag::VainMax => Op::Vain(Update::Max),
             Tag::VainMin => Op::Vain(Update::Min),
             Tag::VainSwap => Op::Vain(Update::Swap),
+            Tag::VainExchange => Op::Vain(Update::Exchange),
             Tag::VainChannel => Op::Vain(Update::Channel),
             Tag::VainInit => Op::Vain(Update::Init),
             Tag::Acquire => Op::Acquire,

@@ -19,7 +19,8 @@
 //! Once a run writes an object, its earlier looks at the object count for good: it may have acted
 //! on them. Before that:
 //!
-//! 1. *An exchange answers.* It drops the segment's earlier looks at its object.
+//! 1. *An exchange answers.* It drops the segment's earlier looks at its object. One that succeeds
+//!    and leaves the value as it was is a look.
 //! 2. *A failed exchange is retried* when its object is looked at again, or another exchange is
 //!    made at its site. This drops the looks since the one that the exchange answers for (the
 //!    segment's last at its object), the failure included; and each look before those when its
@@ -32,7 +33,9 @@
 //!    exchange that nothing but others of its object followed before the wait, where a look came
 //!    before it at the site of the present one: a lock word's parked bit.
 //! 5. *A vain update made again* at its site drops the earlier one; if that is a `swap`, `fetch_or`
-//!    or `fetch_and`, the segment's looks at the object before it as well.
+//!    or `fetch_and`, the segment's looks at the object before it as well. A `fetch_or` or
+//!    `fetch_and` that comes after a read of the object, and is vain, is a read: of what another
+//!    has set since, the block has seen that it was not set.
 //! 6. *What was found initialised*, by a vain initialisation in the segment, is found again by a
 //!    read of it.
 //! 7. *A restart* drops the looks of a segment that has written nothing, and is a split, unless
@@ -375,9 +378,19 @@ impl<T: Copy> Retries<T> {
                 split = run.exchange(number, event, &mut dropped);
                 state = undecided;
             }
+            Op::Vain(Update::Exchange) => {
+                answered = run.expects(key);
+                split = run.look_again(key, event.site, By::Exchange, &mut dropped);
+                run.answer(key, &mut dropped);
+                run.look(number, key, event.site, Some(Update::Exchange));
+                state = undecided;
+            }
             Op::Vain(kind) => {
                 split = run.look_again(key, event.site, By::Other, &mut dropped);
                 run.drop_vain(key, event.site, &mut dropped);
+                if matches!(kind, Update::Or | Update::And) && run.has_read(key) {
+                    op = Op::Read;
+                }
                 run.look(number, key, event.site, Some(kind));
                 state = undecided;
             }

@@ -163,6 +163,14 @@ impl Run {
         })
     }
 
+    /// Whether a read of the object, and not the result of an update, is undecided.
+    pub(super) fn has_read(&self, key: Key) -> bool {
+        self.looks_at(key).any(|index| {
+            let look = &self.looks[index];
+            look.is_undecided && look.vain.is_none()
+        })
+    }
+
     /// Whether a read-modify-write at this site is a look again.
     pub(super) fn repeats(&self, key: Key, site: SiteId) -> bool {
         site != SiteId::NONE

@@ -124,7 +124,7 @@ fn kind(code: u8) -> ObjectKind {
 /// The kind that a vain update carries as its number.
 fn vain(code: u32) -> Update {
     use Update::*;
-    [Add, And, Or, Xor, Max, Min, Swap][code as usize]
+    [Add, And, Or, Xor, Max, Min, Swap, Exchange][code as usize]
 }
 
 /// The events that a plain record stands for, each with whether it has the record's second site.

@@ -6,6 +6,7 @@ use crate::record::clock::Clock;
 use crate::record::code::TypeName;
 use crate::record::value::Recorded;
 use crate::record::{self, Effect, Object, What};
+use crate::trace::Update;
 
 /// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its
 /// value would cost as much again. The value comes first, so that a pointer to the whole is one to
@@ -66,11 +67,16 @@ impl<A: Recorded> Core<A> {
         }
     }
 
-    /// A compare and exchange.
+    /// A compare and exchange, for the value `new`.
     #[inline]
     #[track_caller]
-    pub(super) fn exchange<R>(&self, operation: impl FnOnce(&A) -> Result<R, R>) -> Result<R, R> {
+    pub(super) fn exchange<V: Copy + PartialEq>(
+        &self,
+        new: V,
+        operation: impl FnOnce(&A) -> Result<V, V>,
+    ) -> Result<V, V> {
         self.operate(|inner| match operation(inner) {
+            Ok(value) if value == new => (Ok(value), Effect::Vain(Update::Exchange)),
             Ok(value) => (Ok(value), Effect::Did(What::CompareExchange)),
             Err(value) => (Err(value), Effect::Did(What::CompareExchangeFailed)),
         })
@@ -81,7 +87,7 @@ impl<A: Recorded> Core<A> {
     /// the clock's turn.
     #[inline]
     #[track_caller]
-    pub(super) fn update<V: Copy>(
+    pub(super) fn update<V: Copy + PartialEq>(
         &self,
         load: impl Fn(&A) -> V,
         exchange: impl Fn(&A, V, V) -> Result<V, V>,
@@ -89,7 +95,7 @@ impl<A: Recorded> Core<A> {
     ) -> Result<V, V> {
         let mut seen = self.read(load);
         while let Some(next) = f(seen) {
-            match self.exchange(|inner| exchange(inner, seen, next)) {
+            match self.exchange(next, |inner| exchange(inner, seen, next)) {
                 Ok(value) => return Ok(value),
                 Err(other) => seen = other,
             }

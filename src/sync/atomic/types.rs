@@ -111,7 +111,7 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$Value, $Value> {
-                self.0.exchange(|a| a.compare_exchange(current, new, success, failure))
+                self.0.exchange(new, |a| a.compare_exchange(current, new, success, failure))
             }
 
             /// As std's: a read and a write in one that answers for earlier reads; a read where it
@@ -126,7 +126,7 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$Value, $Value> {
-                self.0.exchange(|a| a.compare_exchange_weak(current, new, success, failure))
+                self.0.exchange(new, |a| a.compare_exchange_weak(current, new, success, failure))
             }
 
             /// As std's: a read and a write in one, or a read where `f` gives up, whatever the

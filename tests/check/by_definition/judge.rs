@@ -279,6 +279,8 @@ struct Step {
     retried: bool,
     /// A read of what was found initialised.
     finds: bool,
+    /// A vain update that is a read: its block has read what it was to set.
+    reads: bool,
 }
 
 /// An object's content, or the object as a lock.
@@ -368,7 +370,10 @@ impl Run {
         self.0.push(step);
         let k = self.0.len() - 1;
         let op = self.op(k);
-        let is_exchange = matches!(op, Op::CompareExchange | Op::CompareExchangeFailed);
+        let is_exchange = matches!(
+            op,
+            Op::CompareExchange | Op::CompareExchangeFailed | Op::Vain(Update::Exchange)
+        );
         if let Some(seen) = self.sees(k) {
             self.retry(k, seen, is_exchange);
             self.wait(k, seen);
@@ -388,6 +393,7 @@ impl Run {
             }
         }
         self.0[k].finds = self.finds(k);
+        self.0[k].reads = self.reads(k);
         if op == Op::CompareExchangeFailed {
             let answers_for = (0..k).rev().find(|&i| self.look(i) == self.look(k));
             let since =
@@ -418,6 +424,18 @@ impl Run {
         let found = (Op::Vain(Update::Init), self.0[k].event.target);
         let is_found = |i: usize| (self.op(i), self.0[i].event.target) == found;
         self.op(k) == Op::Read && (0..k).any(|i| is_found(i) && !self.is_divided(i, k))
+    }
+
+    /// Does step `k` set in vain what the block has read before?
+    fn reads(&self, k: usize) -> bool {
+        let is_read = |i: usize| {
+            matches!(self.op(i), Op::Read | Op::CompareExchangeFailed)
+                && self.look(i) == self.look(k)
+                && !self.0[i].dropped
+                && !self.is_overwritten(i, k)
+        };
+        let is_setter = matches!(self.op(k), Op::Vain(Update::Or | Update::And));
+        is_setter && (0..k).any(is_read)
     }
 
     /// Where the present segment began: an index into the trace.
@@ -584,6 +602,7 @@ impl Runs {
                 since: usize::MAX,
                 retried: false,
                 finds: false,
+                reads: false,
             });
         }
         self.trace.push((*event, block));
@@ -659,6 +678,7 @@ pub(crate) fn counting(events: &[Event]) -> Counting {
             Op::CompareExchange => Op::ReadWrite,
             Op::CompareExchangeFailed => Op::Read,
             Op::Read if find(at).is_some_and(|step| step.finds) => Op::Vain(Update::Init),
+            Op::Vain(_) if find(at).is_some_and(|step| step.reads) => Op::Read,
             op => op,
         };
         let position = at as u64 + 1;

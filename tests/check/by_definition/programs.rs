@@ -103,7 +103,7 @@ impl Author<'_> {
         let (x, y, lock) = (self.atomic(), self.atomic(), self.lock());
         let pause = Record(Op::Pause, 0);
         let restart = Record(Op::Restart, 0);
-        match self.below(18) {
+        match self.below(19) {
             0 => self.retry(&[Load(x), Store(y, 0), Exchange(x)], 0, &[]),
             1 => self.retry(&[Load(x), Exchange(x)], 1, &[]),
             2 => self.retry(&[Load(x), Exchange(x)], 0, &[pause]),
@@ -140,6 +140,10 @@ impl Author<'_> {
             14 => self.add(&[Load(x), Update(aerodrome::trace::Update::Max, y)]),
             15 => self.add(&[Load(x), Store(y, 5), Record(Op::Retire, x)]),
             16 => self.add(&[Lock(lock), Send(lock), Store(x, 6)]),
+            17 => {
+                let or = aerodrome::trace::Update::Or;
+                self.add(&[Load(x), Update(or, x), Store(y, 8)]);
+            }
             _ => self.add(&[Load(x), Load(y), Store(x, 7)]),
         }
     }
