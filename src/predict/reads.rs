@@ -26,18 +26,20 @@
 //!    changes nothing, unless their result *decides*: on this run strands went on differently after
 //!    this update, in the same block. Where the result is another one, what is read after it until
 //!    the block ends has to be shown, as below: it may be compared with the result, as a ticket is.
-//! 5. *The content of a lock that a `Condvar` belongs to*: every read, the last access included,
-//!    because with another value the strand may wait. Whoever notifies says which lock it is: one
-//!    that it holds, or the one that it released last.
+//! 5. *The content of a lock that a `Condvar` belongs to*: every access, the last one included,
+//!    because with another value the strand may wait, and a write may change a part of it. Whoever
+//!    notifies says which lock it is: one that it holds, or the one that it released last.
 //! 6. *The content of other locks* does not bind. To check in one critical section and to act in
 //!    the next is the bug that prediction is for, and both would see another value on the other
 //!    schedule.
+//! 7. *What is taken and given back*, a lock's content included: where a block updates an object
+//!    and later changes it once more, an update of the same place in between may find it taken.
 //!
 //! A read may see another value than on this run if on this run an access of the same place in the
 //! source saw that very value, after its block had seen the same until then (results of counters
 //! included: a ticket), and went on in the same way: two strands that run the same code have shown
-//! it for each other. The strand has *strayed* then: all that it sees from there on has to be
-//! shown, and what it writes nobody has seen.
+//! it for each other, unless a block has waited there. The strand has *strayed* then: all that it
+//! sees from there on has to be shown, and what it writes nobody has seen.
 //!
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
@@ -328,9 +330,8 @@ impl Reads {
     #[inline]
     pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
         if self.is_on && accesses(event.op) {
-            let object = self.objects.entry(event.object());
-            object
-                .is_variable
+            let is_variable = &mut self.objects.entry(event.object()).is_variable;
+            is_variable
                 .get_or_insert_with(|| !matches!(kind(), ObjectKind::Lock | ObjectKind::BareLock));
         }
     }
@@ -369,7 +370,7 @@ impl Reads {
         let strand = self.strands.entry(event.strand);
         if let (Some(path), Some(look)) = (strand.pending.take(), strand.looks.last_mut()) {
             look.next = (event.op, event.site);
-            if look.event.op != Op::Write && look.event.site != SiteId::NONE {
+            if look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
                 if look.is_counter() {
                     merge(&mut self.results, look.place(), look.next);
@@ -411,9 +412,8 @@ impl Reads {
             strand.block.is_some() && is_read(last.event.op) && !strand.is_at_boundary
         });
         let last = last.map(|last| last.event.object());
-        strand
-            .looked_at
-            .extend(last.filter(|&last| last != event.object()));
+        let last = last.filter(|&last| last != event.object());
+        strand.looked_at.extend(last);
         let look = Look {
             event,
             position,
@@ -453,7 +453,7 @@ impl Reads {
         let (op, is_variable) = (look.event.op, self.is_variable(object));
         let is_exchange = matches!(op, Op::CompareExchange | Op::Vain(Update::Exchange));
         let is_last_too = !is_variable || is_exchange || is_read(op) && self.decides(look);
-        self.counts(object) && op != Op::Write && (goes_on || is_last_too)
+        self.counts(object) && (op != Op::Write || !is_variable) && (goes_on || is_last_too)
     }
 
     /// Whether with another value the strand may have done something else than end with this look.
@@ -466,6 +466,16 @@ impl Reads {
     /// Whether what a strand does depends on the result of a counter's update.
     fn is_result(&self, look: &Look) -> bool {
         look.is_counter() && self.results.get(&look.place()) == Some(&None)
+    }
+
+    /// Whether the block of a write changes the object once more, elsewhere and soon.
+    fn gives_back(&self, Writer { event, position }: Writer) -> bool {
+        let later = self.looks(event.strand, position, u64::MAX).iter();
+        let mut block = later
+            .take(256)
+            .take_while(|it| it.is_inside && !it.is_first);
+        let gives_back = |it: &Event| it.target == event.target && it.site != event.site;
+        block.any(|look| gives_back(&look.event) && !is_read(look.event.op))
     }
 
     /// The vain update that an analysis takes for this read.
@@ -606,32 +616,22 @@ impl<'a> Replay<'a> {
             (strand.path, strand.has_other_result) = (Path::default(), false);
         }
         let (seen, value) = (current.seen_by(event.op), current.value());
-        let is_own = current
-            .writer
-            .is_some_and(|writer| writer.event.strand == id);
+        let is_own = current.writer.is_some_and(|by| by.event.strand == id);
         let is_as_recorded = !strand.has_strayed && (!strand.has_other_result || look.is_counter());
         let is_known = is_as_recorded && current.unseen.is_none();
-        let is_result = self.reads.is_result(look);
-        let is_seen = if is_result {
-            value == look.value
-        } else {
-            seen == look.seen
-        };
-        let is_same = is_seen && (is_own || is_known);
-        // A setter that would follow its like, or of which nobody has shown that it would still
-        // set.
-        let is_repeated = is_variable && look.is_setter() && {
-            let like = |Writer { event: by, .. }| (by.op, by.site) == (event.op, event.site);
-            strand.has_strayed || !is_own && current.writer.is_some_and(like)
-        };
-        let binds = self.reads.binds(look, position < last) || position == last && is_repeated;
-        if position <= last && !is_same && binds {
-            let path = if is_variable {
-                strand.path
-            } else {
-                Path::default()
-            };
-            let is_shown = self.reads.shown.contains(&look.shown(seen, path));
+        let like = |by: &Writer| (by.event.op, by.event.site) == (event.op, event.site);
+        let before = current.writer.filter(|by| !is_own && like(by));
+        let is_taken = event.op != Op::Write && before.is_some_and(|by| self.reads.gives_back(by));
+        let is_result = self.reads.is_result(look) || is_taken && look.is_counter();
+        let is_same =
+            (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
+        // A setter after its like, or of which nobody has shown that it would still set.
+        let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
+        let binds = self.reads.binds(look, position < last) || position == last && is_again;
+        if position <= last && !is_same && (binds || is_taken) {
+            let path = is_variable.then_some(strand.path).unwrap_or_default();
+            let is_shown = self.reads.shown.contains(&look.shown(seen, path))
+                && !self.reads.retried.contains(&look.place());
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
             if current.unseen.is_some() || !is_shown || is_exchange || is_result {

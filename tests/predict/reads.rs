@@ -326,6 +326,49 @@ fn what_a_flag_under_a_lock_with_a_condvar_excludes_is_not_predicted() {
 }
 
 #[test]
+fn what_is_taken_and_given_back_in_a_block_is_not_predicted() {
+    const STEPS: &str = "acq D r D@3 rel D acq D w D@4 rel D";
+    // A flag under a lock that is polled, and a limit; nobody ran into either.
+    let flag = |commit: &str| format!("begin acq B rw B@1 rel B {commit} acq B w B@5 rel B end");
+    let limit = |commit: &str| format!("begin add p@1 {commit} add p@5 end");
+    silent(&in_turn(2, &flag("r d@3 w d@4")));
+    silent(&in_turn(2, &flag(STEPS)));
+    silent(&in_turn(3, &limit(STEPS)));
+    // It is not given back, or too early.
+    predicted(&in_turn(2, &format!("begin add p@1 {STEPS} end")));
+    predicted(&in_turn(2, &format!("begin add p@1 add p@5 {STEPS} end")));
+    // Another strand does not ask for it.
+    predicted(&format!("0: {}; 1: acq D w D rel D", limit(STEPS)));
+    // There was room for two.
+    predicted(&format!(
+        "0: begin add p@1; 1: begin add p@1 r e; 0: {STEPS} add p@5 end; \
+         1: acq D w D rel D add p@5 end"
+    ));
+}
+
+#[test]
+fn what_a_block_has_waited_for_nobody_shows_for_it() {
+    // Each waits for its own turn.
+    let turn = "r t@1 r d@3 w d@4 w t@5 end";
+    silent(&format!("1: begin r t@1 pause; 0: begin {turn}; 1: {turn}"));
+    predicted(&format!("0: begin {turn}; 1: begin {turn}"));
+}
+
+#[test]
+fn a_write_through_a_guard_may_change_a_part() {
+    // Readers are counted, and the writer waits until there are none.
+    let (enter, leave) = ("acq S rw S@1 rel S", "acq S w S@4 rel S");
+    let (read, write) = ("begin r d@2 r d@3 end", "acq S rw S@7 rel S w d@8");
+    silent(&format!(
+        "0: {enter}; 1: {enter} {read} {leave}; 0: {leave} notify; 2: {write}"
+    ));
+    // It leaves too early.
+    predicted(&format!(
+        "0: {enter}; 1: {enter} {leave} {read}; 0: {leave} notify; 2: {write}"
+    ));
+}
+
+#[test]
 fn what_a_latch_under_a_lock_orders_is_not_predicted() {
     silent(&format!(
         "0: {COMMIT} acq R w R rel R notify; 1: acq R r R rel R acq D w D rel D"
