@@ -4,9 +4,10 @@
 //! strand. A circle of such edges is a potential deadlock when each edge belongs to another strand,
 //! no two of the strands hold a lock that excludes the other at that moment (a *gate lock* that
 //! both hold lets only one of them in), and their periods are parallel, each with each. Two readers
-//! do not wait for each other: an edge leads on only to a hold that excludes what is wanted. One
-//! edge is kept for each (strand, held lock, wanted lock, lock state before, period), found by a
-//! depth-first search that starts each circle at its smallest edge, so that it is found once.
+//! do not wait for each other: an edge leads on only to a hold that excludes what is wanted. Nor do
+//! two upgrades of one lock: a hold that can be upgraded excludes another such. One edge is kept for
+//! each (strand, held lock, wanted lock, lock state before, period), found by a depth-first search
+//! that starts each circle at its smallest edge, so that it is found once.
 
 use super::{
     Access, Analysis, Context, Deadlock, Hold, LockState, Outcome, Period, Wait, access, takes_lock,
@@ -30,6 +31,13 @@ struct Edge {
     /// Where the held lock was taken, and where the wanted one is.
     taken: Access,
     acquire: Access,
+}
+
+impl Edge {
+    fn upgrades(&self) -> Option<ObjectId> {
+        let lock = self.wanted.lock;
+        (lock == self.held.lock).then_some(lock)
+    }
 }
 
 /// The analysis; see the module.
@@ -104,6 +112,7 @@ impl Circles<'_> {
         self.path.iter().all(|&other| {
             let other = &self.edges[other];
             edge.strand != other.strand
+                && (edge.upgrades().is_none() || edge.upgrades() != other.upgrades())
                 && self.now.locks.compatible(edge.state, other.state)
                 && self.now.order.parallel(edge.period, other.period)
         })

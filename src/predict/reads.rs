@@ -236,7 +236,7 @@ pub enum Belief {
 }
 
 /// The accesses of a trace with what they saw.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reads {
     is_on: bool,
     strands: Dense<StrandId, Strand>,
@@ -249,28 +249,11 @@ pub struct Reads {
     branches: FxHashMap<Place, Option<(Op, SiteId)>>,
     /// Where a block has looked before it paused, or has failed to exchange.
     retried: FxHashSet<Place>,
-    room: usize,
+    /// So many accesses are kept.
+    kept: usize,
     is_overflown: bool,
-    /// So many accesses may yet be looked at by [`judge`](Self::judge).
-    budget: std::cell::Cell<usize>,
-}
-
-impl Default for Reads {
-    fn default() -> Reads {
-        Reads {
-            is_on: false,
-            strands: Dense::new(),
-            objects: Dense::new(),
-            shown: FxHashSet::default(),
-            results: FxHashMap::default(),
-            recorded: Dense::new(),
-            branches: FxHashMap::default(),
-            retried: FxHashSet::default(),
-            room: Reads::ROOM,
-            is_overflown: false,
-            budget: std::cell::Cell::new(Reads::BUDGET),
-        }
-    }
+    /// So many were looked at by [`judge`](Self::judge).
+    spent: std::cell::Cell<usize>,
 }
 
 impl Reads {
@@ -294,7 +277,11 @@ impl Reads {
 
     /// Whether some accesses were not kept, or not looked at.
     pub fn is_incomplete(&self) -> bool {
-        self.is_on && (self.is_overflown || self.budget.get() == 0)
+        self.is_on && (self.is_overflown || self.spent.get() >= self.budget())
+    }
+
+    fn budget(&self) -> usize {
+        Reads::BUDGET + Reads::SHARE * self.kept
     }
 
     /// Takes the next event as it was recorded.
@@ -401,12 +388,11 @@ impl Reads {
         if !is_read(event.op) {
             object.current.write(Writer { event, position }, false);
         }
-        if self.room == 0 {
+        if self.kept == Reads::ROOM {
             self.is_overflown = true;
             return;
         }
-        self.room -= 1;
-        *self.budget.get_mut() += Reads::SHARE;
+        self.kept += 1;
         let strand = self.strands.entry(event.strand);
         let last = strand.looks.last().filter(|last| {
             strand.block.is_some() && is_read(last.event.op) && !strand.is_at_boundary
@@ -592,9 +578,9 @@ impl<'a> Replay<'a> {
         for run in schedule {
             let from = self.strands.entry(run.strand).to;
             let looks = self.reads.looks(run.strand, from, run.to);
-            let budget = self.reads.budget.get();
-            self.reads.budget.set(budget.saturating_sub(looks.len()));
-            if budget < looks.len() {
+            let spent = self.reads.spent.get() + looks.len();
+            self.reads.spent.set(spent);
+            if spent > self.reads.budget() {
                 return Belief::Unknown;
             }
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
