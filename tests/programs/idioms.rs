@@ -578,6 +578,28 @@ fn a_delay_in_the_middle_of_a_lost_update_is_no_wait() {
 }
 
 #[test]
+fn a_barrier_that_pauses_before_its_first_look_is_waiting() {
+    // The other arrives in between, so there is nothing to wait for any more.
+    let (arrived, round) = (AtomicU64::new(0), AtomicU64::new(0));
+    let wait = |pause: &dyn Fn()| {
+        atomic_block!(name = "wait", {
+            let now = round.load(SeqCst);
+            if arrived.fetch_add(1, SeqCst) == 1 {
+                arrived.store(0, SeqCst);
+                round.fetch_add(1, SeqCst);
+            } else {
+                pause();
+                spin_loop();
+                while round.load(SeqCst) == now {
+                    spin_loop();
+                }
+            }
+        });
+    };
+    silent_between(wait, || wait(&|| ()));
+}
+
+#[test]
 fn a_room_that_is_checked_and_locked_again_is_reported() {
     let room = Mutex::new(1);
     reported_between(
