@@ -615,7 +615,11 @@ impl<'a> Replay<'a> {
         let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
         let binds = self.reads.binds(look, position < last) || position == last && is_again;
         if position <= last && !is_same && (binds || is_taken) {
-            let path = is_variable.then_some(strand.path).unwrap_or_default();
+            let path = if is_variable {
+                strand.path
+            } else {
+                Path::default()
+            };
             let is_shown = self.reads.shown.contains(&look.shown(seen, path))
                 && !self.reads.retried.contains(&look.place());
             // An exchange expects what its own strand has seen.
