@@ -49,12 +49,6 @@ impl StrandSkeleton {
         self.records.partition_point(|record| record.place <= place)
     }
 
-    /// The records after one position, up to another.
-    fn between(&self, from: u64, to: u64) -> &[Record] {
-        let (from, to) = (self.until(from), self.until(to));
-        &self.records[from..to.max(from)]
-    }
-
     fn is_free(&self, until: usize) -> bool {
         until
             .checked_sub(1)
@@ -190,14 +184,9 @@ impl Skeleton {
                 }
             }
             Op::Await => {
-                for (strand, positions) in self
-                    .signals
-                    .get(&ObjectId(record.target))
-                    .into_iter()
-                    .flatten()
-                {
-                    let earlier =
-                        positions.partition_point(|&position| position < record.position());
+                let signals = self.signals.get(&ObjectId(record.target));
+                for (strand, positions) in signals.into_iter().flatten() {
+                    let earlier = positions.partition_point(|&at| at < record.position());
                     if let Some(last) = earlier.checked_sub(1) {
                         need(*strand, positions[last]);
                     }
@@ -292,8 +281,11 @@ impl Skeleton {
     }
 
     fn between(&self, strand: StrandId, from: u64, to: u64) -> &[Record] {
-        let own = self.strands.get(strand);
-        own.map_or(&[], |own| own.between(from, to))
+        let Some(own) = self.strands.get(strand) else {
+            return &[];
+        };
+        let (from, to) = (own.until(from), own.until(to));
+        &own.records[from..to.max(from)]
     }
 
     /// All that is kept of a strand between two positions, the later one included, in its order.
@@ -321,18 +313,14 @@ impl Skeleton {
     }
 
     /// The ordering events of a strand between two positions, the later one included.
-    fn ordering(
-        &self,
-        strand: StrandId,
-        (from, to): (u64, u64),
-    ) -> impl Iterator<Item = &Record> + '_ {
+    fn ordering(&self, strand: StrandId, range: (u64, u64)) -> impl Iterator<Item = &Record> {
         let own = self.strands.get(strand);
         own.into_iter().flat_map(move |own| {
-            let (from, to) = (own.until(from), own.until(to));
+            let (from, to) = (own.until(range.0), own.until(range.1));
             let first = own.ordering.partition_point(|&at| (at as usize) < from);
             let rest = own.ordering[first..].iter().map(|&at| at as usize);
-            rest.take_while(move |&at| at < to)
-                .map(|at| &own.records[at])
+            let range = rest.take_while(move |&at| at < to);
+            range.map(|at| &own.records[at])
         })
     }
 
@@ -345,9 +333,7 @@ impl Skeleton {
         mut need: impl FnMut(u64, StrandId, u64),
     ) {
         for record in self.ordering(strand, range) {
-            self.needs(record, |other, position| {
-                need(record.position(), other, position);
-            });
+            self.needs(record, |other, at| need(record.position(), other, at));
         }
     }
 }

@@ -44,12 +44,11 @@ const COMPARISONS: u64 = 4 << 20;
 
 impl<'a> Findings<'a> {
     pub(super) fn new(now: &'a Context, bounds: Bounds) -> Findings<'a> {
+        let most = COMPARISONS + 32 * now.skeleton.len() as u64;
         Findings {
             realiser: Realiser::new(now, bounds.schedules, bounds.states),
             bounds: Bounds {
-                comparisons: bounds
-                    .comparisons
-                    .min(COMPARISONS + 32 * now.skeleton.len() as u64),
+                comparisons: bounds.comparisons.min(most),
                 ..bounds
             },
             compared: 0,
@@ -155,9 +154,8 @@ impl<'a, 'b> Cycles<'a, 'b> {
         for own in strand_summaries.iter_mut() {
             own.sort_by_key(|&at| kept.summaries[at].last().begin);
         }
-        let nodes = nodes
-            .into_iter()
-            .map(|(variable, own)| (variable, own.into()));
+        let nodes = nodes.into_iter();
+        let nodes = nodes.map(|(variable, own)| (variable, own.into()));
         Cycles {
             kept,
             order: &now.order,
@@ -361,14 +359,11 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let owners: FxHashSet<usize> = owners.collect();
         // Where order on all schedules leads from one transaction to another, it need not do so
         // before the latter's end.
-        let by_order = self
-            .hops
-            .windows(2)
-            .filter(|pair| pair[0].1.0 != pair[1].0.0);
+        let pairs = self.hops.windows(2);
+        let by_order = pairs.filter(|pair| pair[0].1.0 != pair[1].0.0);
         let by_order = by_order.map(|pair| self.summary(pair[1].0.0));
-        let mut ends: Vec<(StrandId, u64)> = by_order
-            .map(|summary| (summary.strand, summary.last().end))
-            .collect();
+        let ends = by_order.map(|summary| (summary.strand, summary.last().end));
+        let mut ends: Vec<(StrandId, u64)> = ends.collect();
         if back == BY_ORDER {
             let summary = self.summary(start);
             ends.push((summary.strand, summary.first.end));

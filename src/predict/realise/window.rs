@@ -116,14 +116,11 @@ impl Window {
                 wait(0, parent, fork);
             }
             let at = lane.strand.0 as usize;
-            order.waits(
-                lane.strand,
-                (base[at], limits[at]),
-                |event, other, position| {
-                    let item = lane.items.partition_point(|slot| slot.position < event);
-                    wait(item, other, position);
-                },
-            );
+            let range = (base[at], limits[at]);
+            order.waits(lane.strand, range, |event, other, position| {
+                let item = lane.items.partition_point(|slot| slot.position < event);
+                wait(item, other, position);
+            });
         }
         needs
     }
@@ -168,9 +165,8 @@ impl Window {
         }
         for step in (0..trail.len()).rev() {
             if is_wanted[step] {
-                before[step]
-                    .iter()
-                    .for_each(|&needed| is_wanted[needed] = true);
+                let needed = before[step].iter();
+                needed.for_each(|&step| is_wanted[step] = true);
             }
         }
         // Strands come in the order of their accesses.
@@ -223,17 +219,14 @@ impl Lane {
     ) -> Lane {
         let skeleton = needs.skeleton;
         let steps = skeleton.steps(strand, base, limit).take(LONGEST + 1);
-        let own = marks
-            .iter()
-            .copied()
-            .filter(|(mark, _)| mark.strand == strand);
+        let own = marks.iter().filter(|(mark, _)| mark.strand == strand);
         let slot = |(event, position)| Slot {
             event,
             position,
             carries: skeleton.carried(event),
             needs: Vec::new(),
         };
-        let mut items: Vec<Slot> = steps.chain(own).map(slot).collect();
+        let mut items: Vec<Slot> = steps.chain(own.copied()).map(slot).collect();
         // A mark at a point says nothing new.
         let is_mark = |slot: &Slot| slot.event.op == Op::Value;
         items.sort_by_key(|slot| (slot.position, skeleton.rank(slot.event), is_mark(slot)));
@@ -288,9 +281,8 @@ impl Dependencies {
 /// How far each strand must come, for these points and ends and for what they wait for.
 fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u64> {
     let skeleton = needs.skeleton;
-    let points = points
-        .iter()
-        .map(|point| (point.event.strand, point.position));
+    let points = points.iter();
+    let points = points.map(|point| (point.event.strand, point.position));
     let mut work: Vec<(StrandId, u64)> = points.chain(ends.iter().copied()).collect();
     let strands = work.iter().map(|&(strand, _)| strand.0 as usize + 1);
     let mut reached = vec![0; strands.max().unwrap_or(0).max(skeleton.strands())];

@@ -37,8 +37,8 @@ mod movers;
 mod races;
 
 use super::{
-    Analysis, AnalysisKind, Context, LockState, Outcome, Prediction, Step, Tier, access, is_access,
-    names, word,
+    Analysis, AnalysisKind, Context, Hold, LockState, Outcome, Prediction, Step, Tier, access,
+    is_access, names, word,
 };
 use crate::check::Transaction;
 use crate::dense::Dense;
@@ -192,12 +192,8 @@ impl Reduction {
 
     fn lock_use(&mut self, event: Event, now: &Context) {
         let lock = event.object();
-        let held = |state| {
-            now.locks
-                .held(state)
-                .iter()
-                .filter(|hold| hold.lock != lock)
-        };
+        let is_other = |hold: &&Hold| hold.lock != lock;
+        let held = |state| now.locks.held(state).iter().filter(is_other);
         match event.op {
             Op::Acquire | Op::AcquireShared => {
                 let exclusive = held(now.before).filter(|hold| !hold.shared);
