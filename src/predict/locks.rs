@@ -192,7 +192,12 @@ impl Locks {
             // The first such release of the trace is the first of its transition, too.
             self.not_nested.get_or_insert(position);
         }
-        let mut next = State::default();
+        let held = state.held.len() + 1;
+        let mut next = State {
+            held: Vec::with_capacity(held),
+            taken: Vec::with_capacity(state.taken.len() + held),
+            ends: Vec::with_capacity(held),
+        };
         let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
         let hold = Hold { lock, shared };
         let takes = takes_lock(op).then_some(hold);
