@@ -35,19 +35,19 @@ impl Feed {
     }
 
     /// Takes the next event of a well-formed trace. `names` are those at the event.
+    #[inline]
     pub fn step(&mut self, event: Event, position: u64, names: &dyn Names) {
         let (lowering, predictor) = (&mut self.lowering, &mut self.predictor);
+        let Some(retries) = &mut self.retries else {
+            return lowering.lower(event, &mut |event| predictor.step(event, position, names));
+        };
         let now = position;
         predictor.note(event);
-        let mut lower = |event, position| {
+        retries.take(event, position, &mut |event, position| {
             let then = Then { names, position };
             let names = if position == now { names } else { &then };
             lowering.lower(event, &mut |event| predictor.step(event, position, names));
-        };
-        match &mut self.retries {
-            Some(retries) => retries.take(event, position, &mut lower),
-            None => lower(event, position),
-        }
+        });
     }
 
     /// There are no more events: what they predict, with numbers for names. `names` are those at

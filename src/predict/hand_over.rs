@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 
 /// How many events wait at most.
 pub(super) const WINDOW: usize = 4096;
-/// So many wait in any case, so that analyses can fetch what they need ahead.
-const AHEAD: usize = 16;
+/// So many are analysed at a time.
+pub(super) const BATCH: usize = 64;
 
 /// Who holds a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,12 +38,14 @@ enum Holder {
 /// Holds events back until it is known whose lock they were made under; see the module.
 #[derive(Debug, Default)]
 pub(super) struct HandOvers {
+    /// Events that wait, after those that do so no longer.
     window: VecDeque<(Event, u64)>,
+    pub(super) ready: usize,
     holders: Dense<ObjectId, Holder>,
     readers: FxHashMap<ObjectId, Vec<StrandId>>,
     /// How many locks are held.
     held: usize,
-    /// The position of the last event that has left the window.
+    /// The position of the last event that was taken.
     left: u64,
     is_late: bool,
 }
@@ -87,9 +89,11 @@ impl HandOvers {
             let is_of_lock = touches(event.op) || takes_lock(event.op);
             event.strand == from && event.object() == hold.lock && is_of_lock
         };
-        let last = self.window.iter().rposition(is_touch);
+        let ready = self.ready;
+        let last = self.window.range(ready..).rposition(is_touch);
         self.is_late |= last.is_none();
-        let (at, sent) = last.map_or((0, self.left), |at| (at + 1, self.window[at].1));
+        let at = last.map_or(ready, |at| ready + at + 1);
+        let sent = at.checked_sub(1).map_or(self.left, |at| self.window[at].1);
         let carry = |strand, op| Event {
             strand,
             op,
@@ -99,10 +103,8 @@ impl HandOvers {
         self.window.insert(at, (carry(from, Op::Send), sent));
         let received = carry(next.strand, Op::Recv);
         self.window.push_back((received, position));
-        match (
-            &mut self.holders[hold.lock],
-            self.readers.get_mut(&hold.lock),
-        ) {
+        let readers = self.readers.get_mut(&hold.lock);
+        match (&mut self.holders[hold.lock], readers) {
             (Holder::Readers, Some(readers)) => {
                 let of_holder = readers.iter_mut().find(|reader| **reader == from);
                 *of_holder.expect("a holder") = next.strand;
@@ -118,6 +120,8 @@ impl HandOvers {
             self.track(event.strand, event.op, event.object());
         }
         self.window.push_back((event, position));
+        let most = if self.held > 0 { WINDOW } else { 0 };
+        self.ready = self.ready.max(self.window.len().saturating_sub(most));
     }
 
     fn track(&mut self, strand: StrandId, op: Op, lock: ObjectId) {
@@ -150,27 +154,22 @@ impl HandOvers {
         self.held = self.held + is_held(*holder) - is_held(before);
     }
 
-    /// Two events that come a little later.
-    #[inline]
-    pub(super) fn ahead(&self) -> Option<[&Event; 2]> {
-        let (later, _) = self.window.get(AHEAD - 1)?;
-        Some([&self.window[AHEAD / 2].0, later])
-    }
-
-    /// The next event, if it need not wait any longer; any where the trace has ended.
-    #[inline]
-    pub(super) fn front(&self, has_ended: bool) -> Option<&(Event, u64)> {
-        let most = if self.held > 0 { WINDOW } else { AHEAD };
-        let is_ready = self.window.len() > most || has_ended;
-        self.window.front().filter(|_| is_ready)
-    }
-
-    /// The next event leaves.
-    #[inline]
-    pub(super) fn pop(&mut self) {
-        if let Some((_, position)) = self.window.pop_front() {
-            self.left = position;
+    /// Takes the next events that need not wait; false where there are too few of them. Where the
+    /// trace has ended, none need wait.
+    pub(super) fn take(&mut self, batch: &mut Vec<(Event, u64)>, has_ended: bool) -> bool {
+        if has_ended {
+            self.ready = self.window.len();
+        } else if self.ready < BATCH {
+            return false;
         }
+        let (first, _) = self.window.as_slices();
+        let count = self.ready.min(BATCH).min(first.len());
+        batch.clear();
+        batch.extend_from_slice(&first[..count]);
+        self.window.drain(..count);
+        self.ready -= count;
+        self.left = batch.last().map_or(self.left, |&(_, position)| position);
+        count > 0
     }
 }
 

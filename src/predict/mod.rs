@@ -43,6 +43,7 @@ use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::by_name::names;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use std::sync::Arc;
 
 /// Which analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,10 +167,8 @@ impl Outcome {
     /// The strands of all findings.
     pub(crate) fn strands(&self) -> impl Iterator<Item = StrandId> {
         let accesses = self.predictions.iter().flat_map(|found| &found.accesses);
-        let races = self
-            .races
-            .iter()
-            .flat_map(|race| [&race.first, &race.second]);
+        let races = self.races.iter();
+        let races = races.flat_map(|race| [&race.first, &race.second]);
         let waits = self.deadlocks.iter().flat_map(|found| &found.waits);
         let runs = self.predictions.iter().flat_map(|found| &found.schedule);
         let steps = accesses.chain(races).map(|step| step.access.strand);
@@ -234,13 +233,13 @@ pub struct Context {
     pub skeleton: Skeleton,
     /// What each access saw, where that binds schedules.
     pub reads: Reads,
-    /// The event changed its strand's lock state.
+    /// The last event that is no access changed its strand's lock state.
     pub locks_changed: bool,
-    /// The event began a new period of its strand.
+    /// It began a new period of its strand.
     pub period_changed: bool,
-    /// The lock state of the event's strand before the event.
+    /// The lock state of its strand before it.
     pub before: LockState,
-    transactions: Dense<StrandId, Option<Transaction>>,
+    transactions: Dense<StrandId, Option<Arc<Transaction>>>,
     usages: Dense<ObjectId, Usage>,
 }
 
@@ -248,18 +247,26 @@ impl Context {
     /// Takes the next event of a lowered trace whose numbers are never given twice.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) {
+        if is_access(event.op) {
+            self.usages.entry(event.object()).note(event);
+        } else {
+            self.step_other(event, position);
+        }
+    }
+
+    fn step_other(&mut self, event: Event, position: u64) {
         self.before = self.locks.state(event.strand);
         self.locks_changed = false;
         self.period_changed = false;
         match event.op {
-            op if is_access(op) => return self.usages.entry(event.object()).note(event),
             Op::Begin => {
-                *self.transactions.entry(event.strand) = Some(Transaction {
+                let transaction = Transaction {
                     strand: event.strand,
                     block: Some(event.block()),
                     begin: Some(position),
                     site: event.site,
-                });
+                };
+                *self.transactions.entry(event.strand) = Some(Arc::new(transaction));
             }
             Op::End => {
                 *self.transactions.entry(event.strand) = None;
@@ -287,16 +294,21 @@ impl Context {
     /// The strand's open transaction.
     #[inline]
     pub fn transaction(&self, strand: StrandId) -> Option<&Transaction> {
-        self.transactions.get(strand)?.as_ref()
+        self.transactions.get(strand)?.as_deref()
     }
 }
 
 /// An analysis: takes the events of a lowered trace (no splits and restarts, no nested blocks, no
 /// number given twice), and says at the end what it found.
 pub trait Analysis {
-    /// The one event will come soon, and the other a little later: what they need can be fetched
-    /// from memory.
-    fn fetch(&self, _soon: &Event, _later: &Event) {}
+    /// These events come next: what they need can be fetched from memory.
+    fn fetch(&self, _events: &[(Event, u64)]) {}
+    /// Takes some accesses one after the other. `now` has taken all of them already.
+    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
+        for &(event, position) in events {
+            self.step(event, position, now);
+        }
+    }
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.

@@ -2,11 +2,12 @@
 
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
-use super::hand_over::{self, HandOvers};
+use super::hand_over::{self, BATCH, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{
-    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, likeness,
+    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, is_access,
+    likeness,
 };
 use crate::trace::{Event, Names, Op};
 use rustc_hash::FxHashMap;
@@ -35,6 +36,10 @@ pub struct Predictor {
     hand_overs: HandOvers,
     context: Context,
     analyses: Vec<Box<dyn Analysis + Send>>,
+    /// So many accesses are shown to an analysis at a time.
+    longest: usize,
+    /// The events that are analysed, in memory that is used again.
+    batch: Vec<(Event, u64)>,
 }
 
 /// How analyses go about it.
@@ -98,6 +103,13 @@ impl Predictor {
             hand_overs: HandOvers::default(),
             context: Context::default(),
             analyses,
+            // Reduction asks at an access how the object was used up to there.
+            longest: if asks(AnalysisKind::Reduction) {
+                1
+            } else {
+                BATCH
+            },
+            batch: Vec::new(),
         }
     }
 
@@ -142,22 +154,43 @@ impl Predictor {
             self.hand_overs.hand_over(held, message, event(), position);
         }
         self.hand_overs.push(event(), position);
-        self.analyse_ready(false);
+        if self.hand_overs.ready >= BATCH {
+            self.analyse_ready(false);
+        }
     }
 
-    #[inline]
+    #[inline(never)]
     fn analyse_ready(&mut self, has_ended: bool) {
-        while let Some(&(event, position)) = self.hand_overs.front(has_ended) {
-            self.hand_overs.pop();
-            self.analyse(event, position);
+        let mut batch = std::mem::take(&mut self.batch);
+        while self.hand_overs.take(&mut batch, has_ended) {
+            self.analyses.iter().for_each(|it| it.fetch(&batch));
+            let mut rest = &batch[..];
+            while let Some(&(event, position)) = rest.first() {
+                let accesses = rest.iter().take_while(|(event, _)| is_access(event.op));
+                let (run, others) = rest.split_at(accesses.take(self.longest).count().max(1));
+                rest = others;
+                if is_access(event.op) {
+                    self.analyse_accesses(run);
+                } else {
+                    self.analyse(event, position);
+                }
+            }
+        }
+        self.batch = batch;
+    }
+
+    /// Accesses change nothing of what analyses ask for, but for how objects are used.
+    fn analyse_accesses(&mut self, run: &[(Event, u64)]) {
+        for &(event, position) in run {
+            self.context.reads.step(event, position);
+            self.context.step(event, position);
+        }
+        for analysis in &mut self.analyses {
+            analysis.accesses(run, &mut self.context);
         }
     }
 
-    #[inline]
     fn analyse(&mut self, mut event: Event, position: u64) {
-        if let Some([soon, later]) = self.hand_overs.ahead() {
-            self.analyses.iter().for_each(|it| it.fetch(soon, later));
-        }
         // A lock that is handed over is no step of the program.
         if self.context.skeleton.carried(event).is_none() {
             self.context.reads.step(event, position);

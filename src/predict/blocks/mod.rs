@@ -125,9 +125,8 @@ impl Blocks {
 }
 
 impl Analysis for Blocks {
-    #[inline]
-    fn fetch(&self, soon: &Event, _: &Event) {
-        self.kept.fetch(soon);
+    fn fetch(&self, events: &[(Event, u64)]) {
+        events.iter().for_each(|(event, _)| self.kept.fetch(event));
     }
 
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {

@@ -30,12 +30,12 @@ use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
 use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt, is_access};
 use crate::check::{Access, Transaction};
-use crate::dense::{Dense, Sparse};
+use crate::dense::{Dense, Sparse, prefetch};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::FxHashMap;
-use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use visits::{Place, Visits};
-use witnesses::{Between, Class, Gap, Last, List, Mask, Point, Profile, Track, Witnesses};
+use witnesses::{Class, Closed, List, Mask, Point, Profile, Track, Witness, Witnesses};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -54,32 +54,16 @@ const SCHEDULES: u64 = 2_000;
 /// How many interleavings are tried for a schedule.
 const STATES: usize = 20_000;
 
-/// What a reader of the report would call the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
-    blocks: (Option<BlockId>, Option<BlockId>),
-    sites: [SiteId; 3],
-    ops: [Op; 3],
-    /// Where a site is missing, the object tells findings apart.
-    object: Option<ObjectId>,
-}
+/// What a reader would call the same, of a gap or of an access between: block, sites and operations;
+/// where a site is missing, the object tells findings apart.
+type Side = (Option<BlockId>, [SiteId; 2], [Op; 2], Option<ObjectId>);
 
-impl Hash for Look {
-    /// In few words: there is one look for each pair of witnesses. Of the operations it is enough
-    /// which are reads.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let block = |block: Option<BlockId>| block.map_or(u32::MAX, |block| block.0);
-        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
-        let [a, b, c] = self.ops.map(|op| u8::from(op == Op::Read));
-        let ops = u32::from(a << 2 | b << 1 | c);
-        state.write_u64(pair(block(self.blocks.0), block(self.blocks.1)));
-        state.write_u64(pair(self.sites[0].0, self.sites[1].0));
-        state.write_u64(pair(self.sites[2].0, ops));
-        self.object
-            .iter()
-            .for_each(|object| state.write_u32(object.0));
-    }
-}
+/// Of a strand that has touched an object, by class: the accesses that may come between, and the
+/// gaps.
+type Kept<'a> = Vec<(Class, Closed<'a>, Closed<'a>)>;
+
+/// A witness, and whose it is.
+type Own<'a> = (StrandId, &'a Witness);
 
 /// What looks the same.
 #[derive(Clone, Debug, Default)]
@@ -104,8 +88,13 @@ pub struct Minimal {
     profiles: Vec<Profile>,
     witnesses: Vec<Witnesses>,
     unused: Vec<u32>,
-    found: FxHashMap<Look, Candidates>,
-    looks: Vec<Look>,
+    /// The profiles of the accesses at hand.
+    ahead: Vec<usize>,
+    /// Numbers from 1 on.
+    sides: FxHashMap<Side, u32>,
+    /// Indices into `found`, by the two sides.
+    looks: Sparse,
+    found: Vec<Candidates>,
     /// A list had no room.
     full: bool,
     /// There were more pairs of witnesses than were taken.
@@ -184,60 +173,38 @@ impl Minimal {
     }
 
     #[inline]
-    fn access(&mut self, event: Event, position: u64, now: &mut Context) {
-        let strand = event.strand;
-        if !matches!(self.strands.get(strand), Some(Some(_))) {
-            self.visits(strand, now);
-        }
-        let at = self.profile(strand, event.object());
-        let Minimal {
-            strands,
-            profiles,
-            witnesses,
-            full,
-            all,
-            ..
-        } = self;
-        let Some(visits) = &strands[strand] else {
+    fn access(&mut self, at: usize, event: Event, position: u64, now: &Context) {
+        let Some(visits) = &self.strands[event.strand] else {
             return;
         };
-        let (profile, witnesses) = (&mut profiles[at], &mut witnesses[at]);
-        // Made of its parts each time, as the predictor's events are.
-        let point = || Point {
+        let (full, all) = (&mut self.full, &mut self.all);
+        let (profile, witnesses) = (&mut self.profiles[at], &mut self.witnesses[at]);
+        let point = Point {
             position,
             site: event.site,
             state: visits.place.state(),
             op: event.op,
         };
-
+        let transaction = || now.transactions.get(event.strand)?.as_ref();
         let (track, lists) = witnesses.class(Class::of(event.op), profile);
         let id = match all {
             Some(sites) => sites.number(visits.id, [event.site, SiteId::NONE]),
             None => visits.id,
         };
-        let here = (id, visits.place);
-        if !lists.betweens.has(track.betweens, here, room(all), *full) {
-            let between = || Between {
-                point: point(),
-                transaction: now.transaction(strand).cloned(),
-            };
-            *full |= !lists
-                .betweens
-                .add(&mut track.betweens, here, room(all), between);
+        let (here, room) = ((id, visits.place), room(all));
+        let betweens = &mut lists.betweens;
+        if !betweens.has(track.betweens, here, room, *full) {
+            let mask = &mut track.betweens;
+            *full |= !betweens.add(mask, here, room, [point; 2], transaction());
         }
         if !visits.open {
             return;
         }
         witnesses.conflicting(event.op, profile, |track, gaps| {
-            if visits.news(track) || all.is_some() {
-                let transaction = now.transaction(strand);
-                extend(track, gaps, all, full, visits, point(), transaction);
+            if visits.news(track, all.is_some()) {
+                extend(track, gaps, all, full, visits, point, transaction());
             }
-            track.last = Some(Last {
-                point: point(),
-                transaction: visits.transaction,
-                tick: visits.tick,
-            });
+            track.set_last(point, visits.tick);
         });
     }
 
@@ -246,19 +213,13 @@ impl Minimal {
         let Some(touched) = self.objects.remove(&object) else {
             return;
         };
-        let pairs = touched.len() * touched.len().saturating_sub(1);
-        let (share, mut comparisons) = match self.all {
-            Some(_) => (usize::MAX, usize::MAX),
-            None => ((PAIRS / pairs.max(1)).max(2), COMPARISONS),
-        };
-        for &(strand, mine) in &touched {
-            for &(other, theirs) in &touched {
-                if strand != other {
-                    let sides = [(strand, mine), (other, theirs)];
-                    self.pair(object, sides, share, &mut comparisons, now);
-                }
-            }
+        let witnesses = std::mem::take(&mut self.witnesses);
+        if touched.len() > 1 {
+            let kept = touched.iter();
+            let kept = kept.map(|&(strand, at)| (strand, witnesses[at as usize].closed(now)));
+            self.compare(object, &kept.collect::<Vec<_>>(), now);
         }
+        self.witnesses = witnesses;
         for (strand, at) in touched {
             self.index.remove(key(strand, object));
             self.profiles[at as usize] = Profile::default();
@@ -267,75 +228,109 @@ impl Minimal {
         }
     }
 
+    /// Looks for candidates among the witnesses of each two strands.
+    fn compare(&mut self, object: ObjectId, kept: &[(StrandId, Kept<'_>)], now: &Context) {
+        let pairs = kept.len() * (kept.len() - 1);
+        let (share, mut comparisons) = match self.all {
+            Some(_) => (usize::MAX, usize::MAX),
+            None => ((PAIRS / pairs).max(2), COMPARISONS),
+        };
+        for (strand, mine) in kept {
+            for (other, theirs) in kept.iter().filter(|(other, _)| other != strand) {
+                for (class, betweens, _) in theirs {
+                    let own = mine.iter().find(|(known, ..)| known == class);
+                    // Any two accesses conflict with a change.
+                    let (_, _, gaps) = own.unwrap_or(&mine[1]);
+                    let product = gaps.witnesses.len() * betweens.witnesses.len();
+                    if product == 0 || !disjoint(&gaps.guards, &betweens.guards) {
+                        continue;
+                    }
+                    let room = comparisons.min(product);
+                    self.cut_short |= room < product;
+                    comparisons -= room;
+                    let sides = [(*strand, gaps), (*other, betweens)];
+                    self.pair(object, sides, (room, share), now);
+                }
+            }
+        }
+    }
+
+    /// Looks at so many pairs of witnesses, and takes so many.
+    #[inline]
     fn pair(
         &mut self,
         object: ObjectId,
-        [(strand, mine), (other, theirs)]: [(StrandId, u32); 2],
-        share: usize,
-        comparisons: &mut usize,
+        [(strand, gaps), (other, betweens)]: [(StrandId, &Closed<'_>); 2],
+        (mut room, mut share): (usize, usize),
         now: &Context,
     ) {
-        for (class, lists) in self.witnesses[theirs as usize].lists() {
-            let betweens = &lists.betweens;
-            let gaps = self.witnesses[mine as usize].gaps(class);
-            if gaps.witnesses.is_empty()
-                || betweens.witnesses.is_empty()
-                || !disjoint(gaps.guards(now), betweens.guards(now))
-            {
-                continue;
-            }
-            let compatible = gaps
-                .witnesses
-                .iter()
-                .flat_map(|gap| betweens.witnesses.iter().map(move |f| (gap, f)));
-            let room = (*comparisons).min(gaps.witnesses.len() * betweens.witnesses.len());
-            self.cut_short |= room < gaps.witnesses.len() * betweens.witnesses.len();
-            *comparisons -= room;
-            let compatible = compatible.take(room).filter(|((p, _), (q, _))| {
-                now.locks.compatible(p.state(), q.state())
-                    && now.order.parallel(p.period(), q.period())
-            });
-            for (taken, ((_, gap), (_, between))) in compatible.enumerate() {
-                if taken == share {
+        // Most have the same periods.
+        let mut last = None;
+        for gap in gaps.witnesses {
+            let betweens = &betweens.witnesses[..room.min(betweens.witnesses.len())];
+            room -= betweens.len();
+            for between in betweens {
+                let periods = (gap.place.period(), between.place.period());
+                let known = last.filter(|&(known, _)| known == periods);
+                let parallel = || (periods, now.order.parallel(periods.0, periods.1));
+                let (_, is_parallel) = *last.insert(known.unwrap_or_else(parallel));
+                let states = (gap.place.state(), between.place.state());
+                if !is_parallel || !now.locks.compatible(states.0, states.1) {
+                    continue;
+                }
+                if share == 0 {
                     self.cut_short = true;
-                    break;
+                    return;
                 }
-                let points = [gap.first, between.point, gap.second];
-                let sites = points.map(|point| point.site);
-                let look = Look {
-                    blocks: (
-                        gap.transaction.block,
-                        between.transaction.as_ref().and_then(|t| t.block),
-                    ),
-                    sites,
-                    ops: points.map(|point| point.op),
-                    object: sites.contains(&SiteId::NONE).then_some(object),
-                };
-                let candidates = self.found.entry(look).or_insert_with(|| {
-                    self.looks.push(look);
-                    Candidates::default()
-                });
-                candidates.count += 1;
-                if candidates.tries.len() < TRIES {
-                    let step = |strand, point: Point, transaction: Option<&Transaction>| Step {
-                        access: Access {
-                            position: point.position,
-                            strand,
-                            op: point.op,
-                            object: Some(object),
-                            site: point.site,
-                        },
-                        transaction: transaction.cloned(),
-                        held: now.locks.held(point.state).to_vec(),
-                    };
-                    let own = Some(&gap.transaction);
-                    candidates.tries.push([
-                        step(strand, gap.first, own),
-                        step(other, between.point, between.transaction.as_ref()),
-                        step(strand, gap.second, own),
-                    ]);
-                }
+                share -= 1;
+                self.take(object, (strand, gap), (other, between), now);
             }
+        }
+    }
+
+    /// The number of a witness's side.
+    #[inline]
+    fn side(&mut self, object: ObjectId, witness: &Witness) -> u64 {
+        if witness.side.get() == 0 {
+            let block = witness.transaction.as_ref().and_then(|it| it.block);
+            let sites = witness.points.map(|point| point.site);
+            let object = sites.contains(&SiteId::NONE).then_some(object);
+            let side = (block, sites, witness.points.map(|point| point.op), object);
+            let next = self.sides.len() as u32 + 1;
+            witness.side.set(*self.sides.entry(side).or_insert(next));
+        }
+        u64::from(witness.side.get())
+    }
+
+    /// Takes a candidate: a gap, and what may come between.
+    #[inline]
+    fn take(&mut self, object: ObjectId, gap: Own<'_>, between: Own<'_>, now: &Context) {
+        let look = self.side(object, gap.1) << 32 | self.side(object, between.1);
+        let at = self.looks.get(look).unwrap_or_else(|| {
+            self.looks.insert(look, self.found.len() as u32);
+            self.found.push(Candidates::default());
+            self.found.len() as u32 - 1
+        });
+        let candidates = &mut self.found[at as usize];
+        candidates.count += 1;
+        if candidates.tries.len() < TRIES {
+            let step = |(strand, witness): Own<'_>, point: usize| {
+                let point = witness.points[point];
+                Step {
+                    access: Access {
+                        position: point.position,
+                        strand,
+                        op: point.op,
+                        object: Some(object),
+                        site: point.site,
+                    },
+                    transaction: witness.transaction.as_deref().cloned(),
+                    held: now.locks.held(point.state).to_vec(),
+                }
+            };
+            candidates
+                .tries
+                .push([step(gap, 0), step(between, 0), step(gap, 1)]);
         }
     }
 }
@@ -346,67 +341,66 @@ fn key(strand: StrandId, object: ObjectId) -> u64 {
 
 /// How many witnesses a list takes.
 fn room(all: &Option<Sites>) -> usize {
-    match all {
-        Some(_) => usize::MAX,
-        None => WITNESSES,
-    }
+    all.as_ref().map_or(WITNESSES, |_| usize::MAX)
 }
 
 /// Adds what lies between the transaction's last access and this one; `full` if there is no room.
 #[inline(never)]
 fn extend(
     track: &mut Track,
-    gaps: &mut List<Gap>,
+    gaps: &mut List,
     all: &mut Option<Sites>,
     full: &mut bool,
     visits: &Visits,
     point: Point,
-    transaction: Option<&Transaction>,
+    transaction: Option<&Arc<Transaction>>,
 ) {
-    let last = visits.last_access(track);
-    let Some((last, transaction)) = last.zip(transaction) else {
+    let Some(first) = track.last().filter(|_| transaction.is_some()) else {
         return;
     };
-    for (length, (id, place)) in visits.since(last.tick).enumerate() {
+    for (length, (id, place)) in visits.since(track.tick).enumerate() {
         if length == STRETCH && all.is_none() {
             *full = true;
             return;
         }
         let id = match all {
-            Some(sites) => sites.number(id, [last.point.site, point.site]),
+            Some(sites) => sites.number(id, [first.site, point.site]),
             None => id,
         };
-        let there = (id, place);
-        if !gaps.has(track.gaps, there, room(all), *full) {
-            let gap = || Gap {
-                first: last.point,
-                second: point,
-                transaction: transaction.clone(),
-            };
-            // Most lists have one.
-            if gaps.witnesses.is_empty() {
-                gaps.witnesses.reserve_exact(1);
-            }
-            *full |= !gaps.add(&mut track.gaps, there, room(all), gap);
+        let (there, room, mask) = ((id, place), room(all), &mut track.gaps);
+        if !gaps.has(*mask, there, room, *full) {
+            *full |= !gaps.add(mask, there, room, [first, point], transaction);
         }
     }
 }
 
 impl Analysis for Minimal {
-    #[inline]
-    fn fetch(&self, soon: &Event, later: &Event) {
-        if is_access(later.op) {
-            self.index.fetch(key(later.strand, later.object()));
+    fn fetch(&self, events: &[(Event, u64)]) {
+        let keys = events.iter().filter(|(event, _)| is_access(event.op));
+        let keys = keys.map(|(event, _)| key(event.strand, event.object()));
+        keys.for_each(|key| self.index.fetch(key));
+    }
+
+    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.clear();
+        for (event, _) in events {
+            if !matches!(self.strands.get(event.strand), Some(Some(_))) {
+                self.visits(event.strand, now);
+            }
+            let at = self.profile(event.strand, event.object());
+            prefetch(&self.profiles[at]);
+            ahead.push(at);
         }
-        if is_access(soon.op) {
-            let own = self.index.get(key(soon.strand, soon.object()));
-            own.inspect(|&at| self.profiles[at as usize].fetch());
+        for (&(event, position), &at) in events.iter().zip(&ahead) {
+            self.access(at, event, position, now);
         }
+        self.ahead = ahead;
     }
 
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         match event.op {
-            op if is_access(op) => self.access(event, position, now),
+            op if is_access(op) => self.accesses(&[(event, position)], now),
             Op::Begin => self.visits(event.strand, now).begin(),
             Op::End => self.visits(event.strand, now).open = false,
             Op::Retire => self.close(event.object(), now),
@@ -427,14 +421,9 @@ impl Analysis for Minimal {
         live.sort();
         live.into_iter().for_each(|object| self.close(object, now));
         let mut tally = Tally::default();
-        let schedules = if self.all.is_some() {
-            u64::MAX
-        } else {
-            SCHEDULES
-        };
+        let schedules = self.all.as_ref().map_or(SCHEDULES, |_| u64::MAX);
         let mut realiser = Realiser::new(now, schedules, STATES);
-        let looks = self.looks.iter().filter_map(|look| {
-            let candidates = &self.found[look];
+        let looks = self.found.iter().filter_map(|candidates| {
             let best = self.settle(candidates, &mut realiser, &mut tally);
             let is_unsure = best.as_ref().is_none_or(|best| best.tier == Tier::Hint);
             let is_untried = candidates.count > candidates.tries.len() as u64;
@@ -517,21 +506,18 @@ impl Minimal {
         let mut cut = |is_cut: bool, what: String| {
             notes.extend(is_cut.then(|| format!("minimal: {what}: may be incomplete")));
         };
+        let pairs = format!("more than {PAIRS} pairs of places for an object");
         cut(
             self.cut_short,
-            format!("more than {PAIRS} pairs of places for an object, or {COMPARISONS} to compare"),
+            format!("{pairs}, or {COMPARISONS} to compare"),
         );
         let tried = format!("of {untried} patterns only the first {TRIES} candidates were tried");
         cut(untried > 0, tried);
         let full = format!("more than {WITNESSES} lock states at the accesses of an object");
-        cut(
-            self.full,
-            format!("{full}, or {STRETCH} between two of them"),
-        );
-        cut(
-            is_exhausted,
-            "the search for schedules was cut short".to_owned(),
-        );
+        let full = format!("{full}, or {STRETCH} between two of them");
+        cut(self.full, full);
+        let search = "the search for schedules was cut short";
+        cut(is_exhausted, search.to_owned());
         let left_out = "candidates left out: the search for their schedule was cut short";
         notes.extend((given_up > 0).then(|| format!("{given_up} {left_out}")));
         let not_checked = "schedules not checked: the trace has more lock events than the window";

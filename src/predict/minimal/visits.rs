@@ -1,6 +1,6 @@
 //! The places that a strand has been to.
 
-use super::witnesses::{Last, Mask, Track};
+use super::witnesses::{Mask, Track};
 use crate::predict::{Context, LockState, Period};
 use crate::trace::StrandId;
 use rustc_hash::FxHashMap;
@@ -29,16 +29,14 @@ const END: u32 = u32::MAX;
 /// The place in a mask; all of it for a place that has none.
 #[inline]
 fn bit(id: u32) -> Mask {
-    1_u64.checked_shl(id).unwrap_or(Mask::MAX)
+    Mask::checked_shl(1, id).unwrap_or(Mask::MAX)
 }
 
-/// A place that a strand has been to, and when last in the open transaction.
+/// A place that a strand has been to, and when last in a transaction.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     place: Place,
-    /// The transaction in which the rest is meant.
-    transaction: u32,
-    /// The tick at which the strand was last there.
+    /// The tick at which the strand was last there; the rest is meant in that transaction.
     tick: u32,
     newer: u32,
     older: u32,
@@ -57,15 +55,15 @@ pub(super) struct Visits {
     newest: u32,
     /// The transaction's places, as far as they have bits; all bits if there are others.
     pub(super) mask: Mask,
-    /// Grows with each change of place in a transaction.
+    /// Grows with each begin, and with each change of place in a transaction.
     pub(super) tick: u32,
-    /// The tick at which the current period was entered.
+    /// The tick at which the last transaction began.
+    begun: u32,
+    /// The tick at which the transaction's current period was entered.
     period: u32,
-    /// The place without locks that was last visited in the transaction, and when.
+    /// The place without locks that was last visited in a transaction, and when.
     free: u32,
     freed: u32,
-    /// How many transactions there have been.
-    pub(super) transaction: u32,
     pub(super) open: bool,
 }
 
@@ -79,10 +77,10 @@ impl Visits {
             newest: END,
             mask: 0,
             tick: 0,
+            begun: 0,
             period: 0,
             free: END,
             freed: 0,
-            transaction: 0,
             open: false,
         };
         visits.enter(place);
@@ -109,31 +107,20 @@ impl Visits {
         self.period <= tick && tick <= self.freed
     }
 
-    /// The transaction's last access that a track has.
+    /// Whether the track's last access is of this transaction, and there may be no gap for one of
+    /// the places [since](Self::since) then, or `all` gaps are wanted.
     #[inline]
-    pub(super) fn last_access(&self, track: &Track) -> Option<Last> {
-        let is_own = |last: &Last| last.transaction == self.transaction;
-        track.last.filter(is_own)
-    }
-
-    /// Whether the track may have no gap for one of the places [since](Self::since) its last
-    /// access.
-    #[inline]
-    pub(super) fn news(&self, track: &Track) -> bool {
-        self.last_access(track).is_some_and(|last| {
-            let is_free = self.was_free_since(last.tick);
-            let places = if is_free { bit(self.free) } else { self.mask };
-            places & !track.gaps != 0
-        })
+    pub(super) fn news(&self, track: &Track, all: bool) -> bool {
+        let is_free = self.was_free_since(track.tick);
+        let places = if is_free { bit(self.free) } else { self.mask };
+        track.tick >= self.begun && (places & !track.gaps != 0 || all)
     }
 
     pub(super) fn begin(&mut self) {
         self.newest = END;
-        (self.free, self.freed) = (END, 0);
         self.mask = 0;
-        self.tick = 0;
-        self.period = 0;
-        self.transaction += 1;
+        self.begun = self.tick + 1;
+        self.period = self.begun;
         self.open = true;
         self.enter(self.place);
     }
@@ -144,7 +131,6 @@ impl Visits {
         if id == next {
             self.visits.push(Visit {
                 place,
-                transaction: 0,
                 tick: 0,
                 newer: END,
                 older: END,
@@ -166,7 +152,6 @@ impl Visits {
         self.mask |= bit(id);
         let old = self.visits[id as usize];
         let mut visit = Visit {
-            transaction: self.transaction,
             tick: self.tick,
             newer: END,
             older: self.newest,
@@ -175,7 +160,7 @@ impl Visits {
         if id == self.newest {
             visit.older = old.older;
         } else {
-            if old.transaction == self.transaction {
+            if old.tick >= self.begun {
                 // It is not the newest, so that there is a newer one.
                 self.visits[old.newer as usize].older = old.older;
                 if old.older != END {

@@ -1,12 +1,14 @@
 //! The witnesses of a strand's accesses to an object.
 
+use super::Kept;
 use super::visits::Place;
 use crate::check::Transaction;
-use crate::dense::prefetch;
 use crate::predict::{Context, Hold, LockState};
 use crate::trace::{Op, SiteId, Update};
 use rustc_hash::FxHashSet;
-use std::cell::OnceCell;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
 
 /// Classes of accesses that conflict with the same accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,46 +37,29 @@ pub(super) struct Point {
     pub(super) op: Op,
 }
 
-/// An access that may come between.
+/// A place between two accesses of a transaction, or an access that may come between, twice.
 #[derive(Clone, Debug)]
-pub(super) struct Between {
-    pub(super) point: Point,
-    pub(super) transaction: Option<Transaction>,
+pub(super) struct Witness {
+    pub(super) place: Place,
+    pub(super) points: [Point; 2],
+    pub(super) transaction: Option<Arc<Transaction>>,
+    /// The number of its side; 0 until it has one.
+    pub(super) side: Cell<u32>,
 }
 
-/// A place between two accesses of a transaction.
-#[derive(Clone, Debug)]
-pub(super) struct Gap {
-    pub(super) first: Point,
-    pub(super) second: Point,
-    pub(super) transaction: Transaction,
-}
-
-/// Which of a strand's places a list has a witness for: a bit each for the first 64, which are
+/// Which of a strand's places a list has a witness for: a bit each for the first 32, which are
 /// mostly all.
-pub(super) type Mask = u64;
+pub(super) type Mask = u32;
 
 /// One witness a place.
-#[derive(Clone, Debug)]
-pub(super) struct List<W> {
-    pub(super) witnesses: Vec<(Place, W)>,
+#[derive(Clone, Debug, Default)]
+pub(super) struct List {
+    pub(super) witnesses: Vec<Witness>,
     /// The places beyond the mask's, by the strand's numbers for them.
     beyond: Option<Box<FxHashSet<u32>>>,
-    /// See [`guards`](Self::guards).
-    guards: OnceCell<Box<[Hold]>>,
 }
 
-impl<W> Default for List<W> {
-    fn default() -> List<W> {
-        List {
-            witnesses: Vec::new(),
-            beyond: None,
-            guards: OnceCell::new(),
-        }
-    }
-}
-
-impl<W> List<W> {
+impl List {
     /// Whether it has the place, or takes no more and that is `known`.
     #[inline]
     pub(super) fn has(
@@ -84,7 +69,7 @@ impl<W> List<W> {
         room: usize,
         known: bool,
     ) -> bool {
-        match 1_u64.checked_shl(id) {
+        match Mask::checked_shl(1, id) {
             Some(bit) => mask & bit != 0,
             None if known && !self.has_room(place, room) => true,
             None => self.beyond.as_ref().is_some_and(|ids| ids.contains(&id)),
@@ -105,84 +90,108 @@ impl<W> List<W> {
         mask: &mut Mask,
         (id, place): (u32, Place),
         room: usize,
-        witness: impl FnOnce() -> W,
+        points: [Point; 2],
+        transaction: Option<&Arc<Transaction>>,
     ) -> bool {
         // Whether it is taken or not, it need not be looked at again.
-        match 1_u64.checked_shl(id) {
+        match Mask::checked_shl(1, id) {
             Some(bit) => *mask |= bit,
             None => drop(self.beyond.get_or_insert_default().insert(id)),
         }
         let has_room = self.has_room(place, room);
         if has_room {
-            self.witnesses.push((place, witness()));
+            // Most lists of gaps have one.
+            if self.witnesses.is_empty() {
+                self.witnesses.reserve_exact(1);
+            }
+            self.witnesses.push(Witness {
+                place,
+                points,
+                transaction: transaction.cloned(),
+                side: Cell::default(),
+            });
         }
         has_room
     }
 
-    /// The locks that are held at all its places, each shared where it is so at one of them. To be
-    /// asked when nothing will be added any more.
-    pub(super) fn guards(&self, now: &Context) -> &[Hold] {
-        self.guards.get_or_init(|| {
-            let mut places = self.witnesses.iter().map(|(place, _)| place.state());
-            let first = places.next().map(|state| now.locks.held(state).to_vec());
-            let mut guards = first.unwrap_or_default();
-            for state in places {
-                if guards.is_empty() {
-                    break;
-                }
-                let held = now.locks.held(state);
-                guards.retain_mut(|guard| {
-                    let same = held.iter().find(|hold| hold.lock == guard.lock);
-                    guard.shared |= same.is_some_and(|hold| hold.shared);
-                    same.is_some()
-                });
+    /// To be asked when nothing will be added any more.
+    fn closed<'a>(&'a self, now: &'a Context) -> Closed<'a> {
+        let held = |witness: &Witness| now.locks.held(witness.place.state());
+        let mut guards = Cow::Borrowed(self.witnesses.first().map_or(&[][..], held));
+        for held in self.witnesses.iter().skip(1).map(held) {
+            if guards.is_empty() {
+                break;
             }
-            guards.into()
-        })
+            guards.to_mut().retain_mut(|guard| {
+                let same = held.iter().find(|hold| hold.lock == guard.lock);
+                guard.shared |= same.is_some_and(|hold| hold.shared);
+                same.is_some()
+            });
+        }
+        Closed {
+            guards,
+            witnesses: &self.witnesses,
+        }
     }
 }
 
-/// What every access looks at of a class: which places its lists have, and where the last access
-/// was that conflicts with the class.
+/// What every access looks at of a class: which places its lists have, and the last access that
+/// conflicts with the class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Track {
     pub(super) betweens: Mask,
     pub(super) gaps: Mask,
-    pub(super) last: Option<Last>,
+    /// The strand's tick at the last access; 0 if there was none.
+    pub(super) tick: u32,
+    site: SiteId,
+    position: u64,
+    state: LockState,
+    op: Option<Op>,
+    /// There are tracks of updates beside this one.
+    has_updates: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Last {
-    pub(super) point: Point,
-    /// The number of its transaction among the strand's.
-    pub(super) transaction: u32,
-    /// The transaction's tick.
-    pub(super) tick: u32,
+impl Track {
+    /// The last access.
+    pub(super) fn last(&self) -> Option<Point> {
+        Some(Point {
+            position: self.position,
+            site: self.site,
+            state: self.state,
+            op: self.op?,
+        })
+    }
+
+    /// There was another access, at this tick.
+    #[inline]
+    pub(super) fn set_last(&mut self, point: Point, tick: u32) {
+        (self.position, self.site, self.tick) = (point.position, point.site, tick);
+        (self.state, self.op) = (point.state, Some(point.op));
+    }
 }
 
 /// The accesses of a class, and the places between two accesses that both conflict with it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
-    pub(super) betweens: List<Between>,
-    pub(super) gaps: List<Gap>,
+    pub(super) betweens: List,
+    pub(super) gaps: List,
 }
 
-/// The tracks of a strand and an object, in two cache lines.
+/// The tracks of a strand and an object, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(128))]
+#[repr(align(64))]
 pub(super) struct Profile {
     read: Track,
     change: Track,
-    has_updates: bool,
 }
 
-impl Profile {
-    /// Brings it into the cache.
-    #[inline]
-    pub(super) fn fetch(&self) {
-        prefetch(&self.read);
-        prefetch(&self.change.last);
-    }
+const _: () = assert!(size_of::<Profile>() == 64);
+
+/// Witnesses, and the locks that are held at all their places, each shared where it is so at one of
+/// them.
+pub(super) struct Closed<'a> {
+    pub(super) witnesses: &'a [Witness],
+    pub(super) guards: Cow<'a, [Hold]>,
 }
 
 /// The witnesses of a [`Profile`].
@@ -205,9 +214,13 @@ impl Witnesses {
         plain.into_iter().chain(updates)
     }
 
-    pub(super) fn gaps(&self, class: Class) -> &List<Gap> {
-        let own = self.lists().find(|(known, _)| *known == class);
-        own.map_or(&self.change.gaps, |(_, lists)| &lists.gaps)
+    /// By class the accesses that may come between, and the gaps. Of a kind of update that the
+    /// strand has not made, the gaps are those of changes.
+    pub(super) fn closed<'a>(&'a self, now: &'a Context) -> Kept<'a> {
+        let closed = |list: &'a List| list.closed(now);
+        self.lists()
+            .map(|(class, lists)| (class, closed(&lists.betweens), closed(&lists.gaps)))
+            .collect()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -229,7 +242,7 @@ impl Witnesses {
         };
         let known = self.updates.iter().position(|(known, ..)| *known == kind);
         let at = known.unwrap_or_else(|| {
-            profile.has_updates = true;
+            profile.change.has_updates = true;
             // Until now every access was no update of this kind.
             let track = Track {
                 betweens: 0,
@@ -252,13 +265,13 @@ impl Witnesses {
         &mut self,
         op: Op,
         profile: &mut Profile,
-        mut each: impl FnMut(&mut Track, &mut List<Gap>),
+        mut each: impl FnMut(&mut Track, &mut List),
     ) {
         each(&mut profile.change, &mut self.change.gaps);
         if op != Op::Read {
             each(&mut profile.read, &mut self.read.gaps);
         }
-        if profile.has_updates {
+        if profile.change.has_updates {
             for (kind, track, lists) in &mut self.updates {
                 if op != Op::Update(*kind) {
                     each(track, &mut lists.gaps);
