@@ -54,7 +54,7 @@ const SCHEDULES: u64 = 2_000;
 /// How many interleavings are tried for a schedule.
 const STATES: usize = 20_000;
 
-/// What a reader would call the same, of a gap or of an access between: block, sites and operations;
+/// What a reader would call the same, of a gap or an access between: block, sites and operations;
 /// where a site is missing, the object tells findings apart.
 type Side = (Option<BlockId>, [SiteId; 2], [Op; 2], Option<ObjectId>);
 
