@@ -407,7 +407,7 @@ fn prediction_sees_guests() {
             command.env("AERODROME_PREDICT", "warn");
         })
         .expect_code(0);
-        let predicted = "predicted, not observed: `twice` is not atomic";
+        let predicted = "warning: `twice` is not atomic under another schedule";
         assert!(ended.count(predicted) > 0, "{}", ended.output());
         let ended = fixtures(&[name], |command| {
             command.env("AERODROME_PREDICT", "deny");

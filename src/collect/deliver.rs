@@ -64,6 +64,12 @@ fn render(group: &Group<'_>) -> String {
     text::render_group(group, &text::Style::detect(&std::io::stderr()))
 }
 
+/// A forecast as people read it.
+fn render_forecast(forecast: Forecast) -> String {
+    let style = text::Style::detect(&std::io::stderr());
+    forecast.with_sources(&Workspace::find()).render(&style)
+}
+
 /// Reads the sources that reports show, and appends them to the report file.
 fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     if reports.is_empty() {
@@ -102,9 +108,9 @@ pub(super) fn tell(news: News, config: &Config) {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
         match config.predict {
             Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
-                reasons.push(forecast.to_string());
+                reasons.push(render_forecast(forecast));
             }
-            _ => print(&forecast.to_string()),
+            _ => print(&render_forecast(forecast)),
         }
     }
     if !reasons.is_empty() {
@@ -164,8 +170,8 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
     let mut failed = !reports.is_empty();
     for forecast in news.forecasts {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
-        print(&forecast.to_string());
         failed |= config.predict == Predict::Deny && forecast.fails();
+        print(&render_forecast(forecast));
     }
     failed && config.mode == Mode::Panic
 }

@@ -3,15 +3,16 @@
 
 mod json;
 mod report;
+mod text;
 
 use crate::check;
 use crate::predict::{AnalysisKind, Feed, Hold, Prediction, Predictions, Step, Tier, Wait, word};
-use crate::report::{Block, Object, Place, StrandNames};
+use crate::report::{Block, Object, Place, Report, StrandNames};
 use crate::trace::Names;
-use std::fmt;
 
-/// What other schedules of a run would show. [`Display`](fmt::Display) is the text for a reader,
-/// [`json`](Forecast::json) the same as data.
+/// What other schedules of a run would show. [`Display`](std::fmt::Display) is the text for whoever
+/// has the trace, [`render`](Forecast::render) the one with source lines, [`json`](Forecast::json)
+/// the same as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
     /// The version of this shape.
@@ -43,6 +44,8 @@ pub struct ForecastViolation {
     pub notes: Vec<String>,
     /// How often the same was found.
     pub count: u64,
+    /// The same as a report.
+    pub report: Report,
 }
 
 /// An event of a finding.
@@ -173,6 +176,19 @@ impl Forecast {
     }
 }
 
+impl ForecastViolation {
+    /// Whether it is more than a hint.
+    fn is_sure(&self) -> bool {
+        self.tier < Tier::Hint
+    }
+
+    /// The block that is not atomic, if it has a name.
+    fn block(&self) -> Option<&Block> {
+        let block = self.accesses.first()?.block.as_ref();
+        block.filter(|block| !block.name.is_empty())
+    }
+}
+
 struct Resolve<'a> {
     names: &'a dyn Names,
     strands: StrandNames<'a>,
@@ -193,6 +209,7 @@ impl Resolve<'_> {
             schedule: schedule.collect(),
             notes: found.notes.clone(),
             count: found.count,
+            report: found.report(self.names),
         }
     }
 
@@ -240,135 +257,5 @@ impl Resolve<'_> {
                 ..self.access(&wait.wanted)
             },
         }
-    }
-}
-
-impl fmt::Display for Forecast {
-    /// The surest first, hints last.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_sure = |violation: &ForecastViolation| violation.tier < Tier::Hint;
-        let (violations, hints) = self
-            .violations
-            .split_at(self.violations.partition_point(is_sure));
-        violations
-            .iter()
-            .try_for_each(|found| write!(f, "{found}"))?;
-        self.deadlocks
-            .iter()
-            .try_for_each(|found| write!(f, "{found}"))?;
-        self.races
-            .iter()
-            .try_for_each(|found| write!(f, "{found}"))?;
-        hints.iter().try_for_each(|found| write!(f, "{found}"))?;
-        self.notes
-            .iter()
-            .try_for_each(|note| writeln!(f, "note: {note}"))
-    }
-}
-
-impl fmt::Display for ForecastViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first = self.accesses.first();
-        let block = first.and_then(|access| access.block.as_ref());
-        let block = block.filter(|block| !block.name.is_empty());
-        let what = match (block, first) {
-            (Some(block), _) => format!("`{}`", block.name),
-            (None, Some(access)) => format!("an atomic block on thread `{}`", access.strand),
-            (None, None) => "an atomic block".to_owned(),
-        };
-        match self.tier {
-            Tier::Predicted => writeln!(
-                f,
-                "predicted, not observed: {what} is not atomic under another schedule of this run"
-            )?,
-            Tier::Potential => writeln!(f, "potential, not observed: {what} may not be atomic")?,
-            Tier::Hint => writeln!(f, "hint: {what} may not be atomic")?,
-        }
-        writeln!(f, "  {} ({})", self.pattern, self.analysis.name())?;
-        for (number, access) in (1..).zip(&self.accesses) {
-            writeln!(f, "  ({number}) {access}")?;
-        }
-        if !self.schedule.is_empty() {
-            writeln!(f, "  a schedule that shows it:")?;
-        }
-        let hidden = self.schedule.len().saturating_sub(LONGEST);
-        if hidden > 0 {
-            writeln!(f, "    threads take turns as on this run, {hidden} times")?;
-        }
-        for (at, run) in self.schedule.iter().enumerate().skip(hidden) {
-            write!(f, "    thread `{}` runs up to event {}", run.strand, run.to)?;
-            let mut earlier = self.schedule[..at].iter();
-            let earlier = earlier.rfind(|other| other.strand == run.strand);
-            let from = earlier.map_or(0, |other| other.to);
-            let passed = (1..).zip(&self.accesses).filter(|(_, access)| {
-                access.strand == run.strand && from < access.position && access.position <= run.to
-            });
-            let passed: Vec<String> = passed.map(|(number, _)| format!("({number})")).collect();
-            let separator = if passed.is_empty() { "" } else { ": " };
-            writeln!(f, "{separator}{}", passed.join(" "))?;
-        }
-        self.notes
-            .iter()
-            .try_for_each(|note| writeln!(f, "  note: {note}"))?;
-        again(f, self.count)
-    }
-}
-
-/// Of a longer schedule the end is shown, which is where it differs from the run.
-const LONGEST: usize = 32;
-
-/// The line that says how often, and the empty line after a finding.
-fn again(f: &mut fmt::Formatter<'_>, count: u64) -> fmt::Result {
-    if count > 1 {
-        writeln!(f, "  found {count} times, with other threads and objects")?;
-    }
-    writeln!(f)
-}
-
-impl fmt::Display for ForecastAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "thread `{}` {}", self.strand, self.does)?;
-        if let Some(place) = &self.place {
-            write!(f, " at {place}")?;
-        }
-        write!(f, " (event {})", self.position)?;
-        match &self.block {
-            Some(block) if !block.name.is_empty() => {
-                write!(f, ", in transaction `{}`", block.name)?
-            }
-            Some(_) => write!(f, ", in a transaction")?,
-            None => {}
-        }
-        for (number, held) in self.locks.iter().enumerate() {
-            let before = if number == 0 { ", holding " } else { ", " };
-            let shared = if held.shared { " for reading" } else { "" };
-            write!(f, "{before}{}{shared}", held.lock.label())?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for ForecastDeadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "potential deadlock, not observed: {} threads may wait for each other",
-            self.waits.len()
-        )?;
-        for (number, wait) in (1..).zip(&self.waits) {
-            writeln!(f, "  ({number}) {}", wait.held)?;
-            writeln!(f, "      then {}", wait.wanted)?;
-        }
-        again(f, self.count)
-    }
-}
-
-impl fmt::Display for ForecastRace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "race: nothing keeps these two apart")?;
-        for (number, access) in (1..).zip(&self.accesses) {
-            writeln!(f, "  ({number}) {access}")?;
-        }
-        again(f, self.count)
     }
 }

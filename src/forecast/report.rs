@@ -17,6 +17,11 @@ impl Prediction {
                 Tier::Potential | Tier::Hint => report::Tier::Potential,
             },
             repeats: self.count.saturating_sub(1),
+            schedule: self
+                .schedule
+                .iter()
+                .map(|run| (run.strand, run.to))
+                .collect(),
             ..Extras::default()
         };
         let mut report = Report::new(&violation, names, &extras);

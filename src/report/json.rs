@@ -10,6 +10,7 @@
 //! | `pattern` | `"read-write-write"` and its like (three of `read`, `write`, `update`), `"two-objects"`, `"lock-order"`, `"order"`, `"chain-3"` and up, `"unknown"` |
 //! | `explanation` | what is wrong, in a sentence |
 //! | `chain` | the cycle step by step; only where it has more than two parties |
+//! | `schedule` | the schedule that shows it, line by line; only where it was predicted |
 //! | `help` | what to do, best first |
 //! | `event` | the position of the event that closed the cycle, from 1 |
 //! | `blame` | the transaction to blame, an index into `transactions` |
@@ -82,6 +83,7 @@ objects! {
         pattern: |it| Text(it.pattern),
         explanation,
         chain: |it| unless_empty(&it.chain),
+        schedule: |it| unless_empty(&it.schedule),
         help,
         event,
         blame,

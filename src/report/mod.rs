@@ -48,6 +48,7 @@ pub mod pattern;
 mod resolve;
 #[cfg(feature = "json")]
 pub mod sarif;
+pub(crate) mod schedule;
 pub mod source;
 mod splits;
 mod strands;
@@ -59,7 +60,7 @@ pub(crate) mod words;
 use serde::Deserialize;
 
 use crate::trace::{
-    BlockId, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo, Target,
+    BlockId, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo, StrandId, Target,
 };
 #[cfg(feature = "check")]
 pub(crate) use cause::Cause;
@@ -74,7 +75,7 @@ use window::Slice;
 pub const SCHEMA: u32 = 1;
 
 /// One violation, resolved and owned. Its JSON form is described in [`json`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Report {
     /// [`SCHEMA`].
@@ -91,6 +92,9 @@ pub struct Report {
     /// The cycle step by step, where it has more than two parties.
     #[cfg_attr(feature = "json", serde(default))]
     pub chain: Vec<String>,
+    /// The schedule that shows it, line by line, where it was predicted.
+    #[cfg_attr(feature = "json", serde(default))]
+    pub schedule: Vec<String>,
     /// What to do about it, best first.
     #[cfg_attr(feature = "json", serde(default))]
     pub help: Vec<String>,
@@ -378,6 +382,8 @@ pub struct Extras<'a> {
     pub backtraces: Vec<(u64, Vec<Frame>)>,
     /// The transactions that a panic has left: indices into the violation's.
     pub panicked: Vec<usize>,
+    /// The schedule that shows a prediction: each strand runs up to an event.
+    pub schedule: Vec<(StrandId, u64)>,
 }
 
 impl Report {

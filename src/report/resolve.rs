@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 use super::window::{self, Slice, Survey};
 use super::{
     Access, Block, Edge, Extras, Frame, Object, Place, Report, SCHEMA, StrandNames, Tier,
-    Transaction, words,
+    Transaction, schedule, words,
 };
 use crate::check::{self, Violation};
 use crate::trace::{Names, ObjectId, Op, Owner};
@@ -21,7 +21,7 @@ impl Report {
             names,
             extras,
             survey: survey.as_ref(),
-            strands: strands(violation, names, survey.as_ref()),
+            strands: strands(violation, names, extras, survey.as_ref()),
             found: accesses(violation, extras.tier),
         };
         let (accesses, objects) = resolver.accesses();
@@ -32,6 +32,7 @@ impl Report {
             pattern: Pattern::Unknown,
             explanation: String::new(),
             chain: Vec::new(),
+            schedule: resolver.schedule(&accesses),
             help: Vec::new(),
             event: violation.event,
             blame: violation
@@ -65,6 +66,7 @@ fn event_of(violation: &Violation, transaction: usize) -> u64 {
 fn strands<'a>(
     violation: &Violation,
     names: &'a dyn Names,
+    extras: &Extras<'_>,
     survey: Option<&Survey<'_>>,
 ) -> StrandNames<'a> {
     let accesses = violation.edges.iter().flat_map(|edge| [edge.from, edge.to]);
@@ -72,7 +74,9 @@ fn strands<'a>(
     let transactions = violation.transactions.iter().enumerate();
     let transactions = transactions.map(|(i, it)| (it.strand, event_of(violation, i)));
     let window = survey.into_iter().flat_map(|survey| survey.strands.clone());
-    StrandNames::new(names, accesses.chain(transactions).chain(window))
+    let schedule = extras.schedule.iter().copied();
+    let events = accesses.chain(transactions).chain(window).chain(schedule);
+    StrandNames::new(names, events)
 }
 
 /// An access of a violation, and the index of its transaction.
@@ -114,6 +118,15 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
+    fn schedule(&self, accesses: &[Access]) -> Vec<String> {
+        let runs = self.extras.schedule.iter();
+        let runs = runs.map(|&(strand, to)| (self.strands.name(strand, to), to));
+        let runs: Vec<(String, u64)> = runs.collect();
+        let runs: Vec<_> = runs.iter().map(|(strand, to)| (&**strand, *to)).collect();
+        let accesses = accesses.iter().map(|it| (&*it.strand, it.position));
+        schedule::lines(&runs, &accesses.collect::<Vec<_>>())
+    }
+
     fn transactions(&self) -> Vec<Transaction> {
         let transactions = self.violation.transactions.iter().enumerate();
         transactions

@@ -87,6 +87,11 @@ pub fn render_group(group: &cause::Group<'_>, style: &Style) -> String {
     {
         groups.push(stack(access));
     }
+    if !report.schedule.is_empty() {
+        let title = Level::NOTE.secondary_title("a schedule that shows it");
+        let lines = clean_lines(&report.schedule);
+        groups.push(Group::with_title(title).element(Level::NOTE.no_name().message(lines)));
+    }
     for (i, help) in report.help.iter().enumerate() {
         // The first is the advice; the rest are other ways.
         let level = if i == 0 {

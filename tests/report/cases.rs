@@ -463,11 +463,14 @@ fn predicted() -> Report {
         [(Op::Read, CHECK), (Op::Write, ADD), (Op::Write, TAKE)],
         DEPOSIT,
     );
+    let last = violation.edges.last().map(|edge| edge.to);
+    let accesses = violation.edges.iter().map(|edge| edge.from).chain(last);
     report_with(
         &violation,
         &tale,
         &Extras {
             tier: Tier::Predicted,
+            schedule: accesses.map(|it| (it.strand, it.position)).collect(),
             ..Extras::default()
         },
     )

@@ -140,11 +140,11 @@
     [report.tier, report.pattern, place && where(place), report.test && `test ${report.test}`, item.count > 1 && `seen ${count(item.count, 'time')}`]
       .filter(Boolean).forEach((text) => chips.append(plain('span', 'chip', text)));
     node.append(chips, make('p', 'why', report.explanation));
-    if (report.chain && report.chain.length) {
-      const chain = make('ol', 'chain');
-      report.chain.forEach((line) => chain.append(make('li', '', line)));
-      node.append(chain);
-    }
+    [report.chain, report.schedule].filter((lines) => lines && lines.length).forEach((lines) => {
+      const list = make('ol', 'chain');
+      lines.forEach((line) => list.append(make('li', '', line)));
+      node.append(list);
+    });
     if (item.others.length) {
       node.append(make('p', '', `${count(item.others.length, 'other violation')} of the same blocks and objects:`));
       const others = make('ul');

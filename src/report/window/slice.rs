@@ -7,7 +7,7 @@ use crate::report::{Block, Object, Place};
 use crate::trace::Op;
 
 /// A window's events in a report.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Slice {
     /// The strands' names.
@@ -29,7 +29,7 @@ pub struct Slice {
 
 /// An event in a [`Slice`]: its position, the index of its strand, the operation, the index of its
 /// object, block or strand, and the index of its place. In JSON an array.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Row(
     pub u64,
@@ -45,7 +45,7 @@ pub struct Row(
 
 /// Events that were left out of a report; none before the first event, where transactions are open
 /// already.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Deserialize))]
 pub struct Gap {
     /// Before which of the slice's events.
