@@ -380,18 +380,11 @@ impl<T: Copy> Retries<T> {
             }
             Op::Vain(Update::Exchange) => {
                 answered = run.expects(key);
-                split = run.look_again(key, event.site, By::Exchange, &mut dropped);
-                run.answer(key, &mut dropped);
-                run.look(number, key, event.site, Some(Update::Exchange));
+                split = run.exchange_in_vain(number, event, &mut dropped);
                 state = undecided;
             }
             Op::Vain(kind) => {
-                split = run.look_again(key, event.site, By::Other, &mut dropped);
-                run.drop_vain(key, event.site, &mut dropped);
-                if matches!(kind, Update::Or | Update::And) && run.has_read(key) {
-                    op = Op::Read;
-                }
-                run.look(number, key, event.site, Some(kind));
+                (split, op) = run.update_in_vain(number, event, kind, &mut dropped);
                 state = undecided;
             }
             Op::ReadWrite | Op::Update(_) => {

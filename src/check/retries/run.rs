@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{Event, SiteId, Update};
+use crate::trace::{Event, Op, SiteId, Update};
 
 /// What a strand has done inside the block.
 #[derive(Debug, Default)]
@@ -164,7 +164,7 @@ impl Run {
     }
 
     /// Whether a read of the object, and not the result of an update, is undecided.
-    pub(super) fn has_read(&self, key: Key) -> bool {
+    fn has_read(&self, key: Key) -> bool {
         self.looks_at(key).any(|index| {
             let look = &self.looks[index];
             look.is_undecided && look.vain.is_none()
@@ -403,6 +403,39 @@ impl Run {
         });
         self.look(number, key, event.site, None);
         split
+    }
+
+    /// An exchange that succeeds and leaves the value as it was: a look. Gives back where the block
+    /// is split.
+    pub(super) fn exchange_in_vain(
+        &mut self,
+        number: u64,
+        event: Event,
+        dropped: &mut Vec<u64>,
+    ) -> Option<u64> {
+        let key = Key::content(event.target);
+        let split = self.look_again(key, event.site, By::Exchange, dropped);
+        self.answer(key, dropped);
+        self.look(number, key, event.site, Some(Update::Exchange));
+        split
+    }
+
+    /// Another update that leaves the value as it was. Gives back where the block is split, and
+    /// what the update is: a read, where the block has read before that a flag is not set.
+    pub(super) fn update_in_vain(
+        &mut self,
+        number: u64,
+        event: Event,
+        kind: Update,
+        dropped: &mut Vec<u64>,
+    ) -> (Option<u64>, Op) {
+        let key = Key::content(event.target);
+        let split = self.look_again(key, event.site, By::Other, dropped);
+        self.drop_vain(key, event.site, dropped);
+        let is_flag = matches!(kind, Update::Or | Update::And);
+        let is_read = is_flag && self.has_read(key);
+        self.look(number, key, event.site, Some(kind));
+        (split, if is_read { Op::Read } else { event.op })
     }
 
     /// An exchange that succeeds. Gives back where the block is split.
