@@ -1,5 +1,6 @@
 //! Tables by dense numbers, and vector clocks, which are such tables.
 
+mod lists;
 mod sparse;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::trace::{BlockId, ObjectId, StrandId};
+pub(crate) use lists::Lists;
 pub(crate) use sparse::Sparse;
 
 /// A number that is dense: tables are indexed by it.

@@ -13,11 +13,10 @@
 //! Two shared holders of a lock do not exclude each other; a lock that was taken both ways since
 //! counts as taken exclusively.
 
-use super::{changes_lock, takes_lock};
-use crate::dense::Dense;
+use super::changes_lock;
+use crate::dense::{Dense, Lists};
 use crate::trace::{Event, ObjectId, Op, StrandId};
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use std::hash::{Hash, Hasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many locks a history has at most.
 const HISTORY: usize = 32;
@@ -52,48 +51,8 @@ impl Hold {
     }
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
-struct State {
-    /// In the order of acquisition.
-    held: Vec<Hold>,
-    /// One history after the other, each sorted, each lock once.
-    taken: Vec<Hold>,
-    /// For each lock of `held` the end of its history in `taken`.
-    ends: Vec<u32>,
-}
-
-impl State {
-    /// For each lock of `held`: what was taken after it.
-    fn histories(&self) -> impl Iterator<Item = &[Hold]> {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        let ranges = starts.zip(&self.ends);
-        ranges.map(|(&start, &end)| &self.taken[start as usize..end as usize])
-    }
-
-    /// Another lock is held, since when these locks were taken, and then perhaps one more.
-    fn push(&mut self, held: Hold, history: &[Hold], then: Option<Hold>) {
-        self.held.push(held);
-        let start = self.taken.len();
-        self.taken.extend_from_slice(history);
-        if let Some(hold) = then {
-            match history.binary_search_by_key(&hold.lock, |hold| hold.lock) {
-                Ok(at) => self.taken[start + at].shared &= hold.shared,
-                Err(at) if history.len() < HISTORY => self.taken.insert(start + at, hold),
-                Err(_) => {}
-            }
-        }
-        self.ends.push(self.taken.len() as u32);
-    }
-
-    fn hash(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        self.ends.hash(&mut hasher);
-        for hold in self.held.iter().chain(&self.taken) {
-            hasher.write_u64(u64::from(hold.lock.0) << 1 | u64::from(hold.shared));
-        }
-        hasher.finish()
-    }
-}
+/// An interned acquisition history: sorted, each lock once. The first is the empty one.
+type History = u32;
 
 /// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,10 +68,13 @@ struct Bloom {
 /// that it does hold.
 #[derive(Debug)]
 pub struct Locks {
-    states: Vec<State>,
+    /// Locksets in the order of acquisition, and for each lock what was taken after it.
+    states: Lists<(Hold, History)>,
+    /// The holds of `states`.
+    held: Vec<Hold>,
     blooms: Vec<Bloom>,
-    /// By the hash of a state, or one of the next numbers.
-    ids: FxHashMap<u64, LockState>,
+    /// Who goes from one state to the next leaves most of them as they are.
+    histories: Lists<Hold>,
     transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
     current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
@@ -124,9 +86,10 @@ pub struct Locks {
 impl Default for Locks {
     fn default() -> Locks {
         Locks {
-            states: vec![State::default()],
+            states: Lists::default(),
+            held: Vec::new(),
             blooms: vec![Bloom::default()],
-            ids: FxHashMap::from_iter([(State::default().hash(), LockState::FREE)]),
+            histories: Lists::default(),
             transitions: FxHashMap::default(),
             current: Dense::new(),
             again: FxHashMap::default(),
@@ -182,59 +145,65 @@ impl Locks {
     #[cold]
     fn change(&mut self, key: (LockState, Op, ObjectId), position: u64) -> Option<LockState> {
         let (from, op, lock) = key;
-        let state = &self.states[from.0 as usize];
-        let is_held = state.held.iter().any(|hold| hold.lock == lock);
+        let held = self.held(from);
+        let is_held = held.iter().any(|hold| hold.lock == lock);
         if is_held == matches!(op, Op::Acquire | Op::AcquireShared) {
             return None;
         }
-        let is_last = state.held.last().is_some_and(|hold| hold.lock == lock);
-        if op == Op::Release && !is_last {
+        if op == Op::Release && held.last().is_some_and(|hold| hold.lock != lock) {
             // The first such release of the trace is the first of its transition, too.
             self.not_nested.get_or_insert(position);
         }
-        let held = state.held.len() + 1;
-        let mut next = State {
-            held: Vec::with_capacity(held),
-            taken: Vec::with_capacity(state.taken.len() + held),
-            ends: Vec::with_capacity(held),
-        };
         let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
         let hold = Hold { lock, shared };
-        let takes = takes_lock(op).then_some(hold);
-        for (&held, history) in state.held.iter().zip(state.histories()) {
-            match op {
-                _ if held.lock != lock => next.push(held, history, takes),
-                Op::Release => {}
-                // It excludes others from now on only.
-                Op::Upgrade => next.push(hold, &[], None),
-                _ => next.push(hold, history, None),
+        let mut next = self.states.get(from.0).to_vec();
+        let own = next.iter().position(|(held, _)| held.lock == lock);
+        match (op, own) {
+            (Op::Release, Some(own)) => drop(next.remove(own)),
+            (Op::Downgrade, Some(own)) => next[own].0 = hold,
+            _ => {
+                for (_, after) in next.iter_mut().filter(|(held, _)| held.lock != lock) {
+                    *after = self.add(*after, hold);
+                }
+                // What is upgraded excludes others from now on only.
+                match own {
+                    Some(own) => next[own] = (hold, 0),
+                    None => next.push((hold, 0)),
+                }
             }
         }
-        if !is_held {
-            next.push(hold, &[], None);
-        }
-        let to = self.intern(next);
+        let to = self.intern(&next);
         self.transitions.insert(key, to);
         Some(to)
     }
 
-    fn intern(&mut self, state: State) -> LockState {
-        let mut hash = state.hash();
-        while let Some(&id) = self.ids.get(&hash) {
-            if self.states[id.0 as usize] == state {
-                return id;
-            }
-            hash = hash.wrapping_add(1);
+    fn intern(&mut self, state: &[(Hold, History)]) -> LockState {
+        let (id, is_new) = self.states.intern(state);
+        if is_new {
+            let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
+            self.held.extend(state.iter().map(|(hold, _)| hold));
+            let taken = state.iter().map(|&(_, after)| self.histories.get(after));
+            self.blooms.push(Bloom {
+                held: bits(self.held(LockState(id))),
+                taken: taken.fold(0, |known, taken| known | bits(taken)),
+            });
         }
-        let id = LockState(u32::try_from(self.states.len()).expect("fewer than 2^32 lock states"));
-        let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
-        self.blooms.push(Bloom {
-            held: bits(&state.held),
-            taken: bits(&state.taken),
-        });
-        self.states.push(state);
-        self.ids.insert(hash, id);
-        id
+        LockState(id)
+    }
+
+    /// A history after another lock was taken.
+    fn add(&mut self, history: History, hold: Hold) -> History {
+        let known = self.histories.get(history);
+        let (at, rest) = match known.binary_search_by_key(&hold.lock, |hold| hold.lock) {
+            Ok(at) if known[at].shared && !hold.shared => (at, at + 1),
+            Err(at) if known.len() < HISTORY => (at, at),
+            _ => return history,
+        };
+        let (before, behind) = (&known[..at], &known[rest..]);
+        let mut longer = [hold; HISTORY];
+        longer[..at].copy_from_slice(before);
+        longer[at + 1..][..behind.len()].copy_from_slice(behind);
+        self.histories.intern(&longer[..at + 1 + behind.len()]).0
     }
 
     /// A strand's state after the last event that was taken.
@@ -245,18 +214,20 @@ impl Locks {
 
     /// The lockset of a state, in the order of acquisition.
     pub fn held(&self, state: LockState) -> &[Hold] {
-        &self.states[state.0 as usize].held
+        &self.held[self.states.stretch(state.0)]
     }
 
     /// Were two locks taken one under the other, and the other way round elsewhere?
     pub(super) fn taken_in_either_order(&self) -> bool {
         let mut nested: FxHashSet<(ObjectId, ObjectId)> = FxHashSet::default();
-        let states = self.states.iter();
-        let held = states.flat_map(|state| state.held.iter().zip(state.histories()));
-        nested.extend(held.flat_map(|(outer, taken)| {
-            let inner = taken.iter().filter(|inner| inner.lock != outer.lock);
-            inner.map(|inner| (outer.lock, inner.lock))
-        }));
+        let mut known: FxHashSet<(ObjectId, History)> = FxHashSet::default();
+        for &(Hold { lock: outer, .. }, after) in self.states.items() {
+            if after != 0 && known.insert((outer, after)) {
+                let taken = self.histories.get(after).iter();
+                let inner = taken.filter(|inner| inner.lock != outer);
+                nested.extend(inner.map(|inner| (outer, inner.lock)));
+            }
+        }
         nested.iter().any(|&(a, b)| nested.contains(&(b, a)))
     }
 
@@ -291,20 +262,21 @@ impl Locks {
     /// Is there a lock `p` of `a` and a lock `q` of `b`, where `a` took `q` after `p`, and `b` took
     /// `p` after `q`?
     fn crosswise(&self, a: LockState, b: LockState) -> bool {
-        let (a, b) = (&self.states[a.0 as usize], &self.states[b.0 as usize]);
-        a.held.iter().zip(a.histories()).any(|(&p, after_p)| {
-            let mut other = b.held.iter().zip(b.histories());
-            other.any(|(&q, after_q)| took(after_p, q) && took(after_q, p))
+        let (a, b) = (self.states.get(a.0), self.states.get(b.0));
+        a.iter().any(|&(p, after_p)| {
+            let mut other = b.iter();
+            other.any(|&(q, after_q)| self.took(after_p, q) && self.took(after_q, p))
         })
+    }
+
+    fn took(&self, history: History, hold: Hold) -> bool {
+        let history = self.histories.get(history);
+        let at = history.binary_search_by_key(&hold.lock, |hold| hold.lock);
+        at.is_ok_and(|at| history[at].excludes(hold))
     }
 }
 
 /// Is no lock of one set excluded by a lock of the other?
 pub(super) fn disjoint(a: &[Hold], b: &[Hold]) -> bool {
     !a.iter().any(|&p| b.iter().any(|&q| p.excludes(q)))
-}
-
-fn took(history: &[Hold], hold: Hold) -> bool {
-    let at = history.binary_search_by_key(&hold.lock, |hold| hold.lock);
-    at.is_ok_and(|at| history[at].excludes(hold))
 }

@@ -1,0 +1,73 @@
+//! Lists that are kept once, however often they occur.
+
+use super::Sparse;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+/// Numbered lists, one after the other in memory. Number 0 is the empty one.
+#[derive(Debug)]
+pub(crate) struct Lists<T> {
+    items: Vec<T>,
+    /// Where each list ends in `items`; the next one begins there.
+    ends: Vec<u32>,
+    /// By the hash of a list, or one of the next numbers.
+    ids: Sparse,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            ends: vec![0],
+            ids: Sparse::default(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Lists<T> {
+    /// The number of a list, and whether it is new.
+    pub(crate) fn intern(&mut self, list: &[T]) -> (u32, bool) {
+        if list.is_empty() {
+            return (0, false);
+        }
+        let mut hasher = FxHasher::default();
+        list.iter().for_each(|item| item.hash(&mut hasher));
+        let mut hash = hasher.finish();
+        while let Some(id) = self.ids.get(hash) {
+            if self.get(id) == list {
+                return (id, false);
+            }
+            hash = hash.wrapping_add(1);
+        }
+        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
+        self.items.extend_from_slice(list);
+        let end = u32::try_from(self.items.len());
+        self.ends.push(end.expect("fewer than 2^32 items in lists"));
+        self.ids.insert(hash, id);
+        (id, true)
+    }
+
+    /// The list of a number.
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &[T] {
+        &self.items[self.stretch(id)]
+    }
+
+    /// Where the list is among all items.
+    #[inline]
+    pub(crate) fn stretch(&self, id: u32) -> Range<usize> {
+        let start = id.checked_sub(1).map_or(0, |id| self.ends[id as usize]);
+        start as usize..self.ends[id as usize] as usize
+    }
+
+    /// The items of all lists, one list after the other.
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// How many lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
