@@ -16,13 +16,21 @@ use std::rc::Rc;
 /// The access of a summary, by index.
 type Node = (usize, usize);
 
-/// An access that can conflict, with what every comparison asks of it.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    node: Node,
+/// What a comparison asks of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
     class: Class,
     strand: StrandId,
     period: Period,
+    /// In which its transaction began.
+    begin: Period,
+}
+
+/// The accesses of a variable that can conflict, sorted, and the kinds that are among them.
+#[derive(Debug, Default)]
+struct Candidates {
+    all: Vec<(Node, Kind)>,
+    kinds: Vec<Kind>,
 }
 
 /// One conflict of a cycle: the first access comes before the second.
@@ -58,9 +66,9 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Counts a comparison; false when there were enough.
-    fn compare(&mut self) -> bool {
-        self.compared += 1;
+    /// Counts comparisons; false when there were enough.
+    fn compare(&mut self, count: usize) -> bool {
+        self.compared += count as u64;
         self.cut_short |= self.compared > self.bounds.comparisons;
         !self.cut_short
     }
@@ -108,8 +116,7 @@ impl<'a> Findings<'a> {
 pub(super) struct Cycles<'a, 'b> {
     kept: &'a Summaries,
     order: &'a Order,
-    /// For each variable the accesses that can conflict, sorted.
-    nodes: FxHashMap<ObjectId, Rc<[Candidate]>>,
+    nodes: FxHashMap<ObjectId, Rc<Candidates>>,
     /// For each strand its summaries with such accesses, by the last time that they happened.
     strand_summaries: Dense<StrandId, Vec<usize>>,
     findings: &'a mut Findings<'b>,
@@ -117,7 +124,7 @@ pub(super) struct Cycles<'a, 'b> {
     strands: Vec<StrandId>,
     /// For the summary at hand: the pairs of accesses that are part of a cycle already.
     found: FxHashSet<(usize, usize)>,
-    /// What was last answered for each summary, and in which round: see [`answer`](Self::answer).
+    /// What [`can_follow`](Self::can_follow) last answered for each summary, and in which round.
     answers: Vec<(u64, bool)>,
     /// In each another question is asked.
     round: u64,
@@ -132,19 +139,21 @@ impl<'a, 'b> Cycles<'a, 'b> {
         now: &'a Context,
         findings: &'a mut Findings<'b>,
     ) -> Cycles<'a, 'b> {
-        let mut nodes: FxHashMap<ObjectId, Vec<Candidate>> = FxHashMap::default();
+        let mut nodes: FxHashMap<ObjectId, Candidates> = FxHashMap::default();
         let mut strand_summaries: Dense<StrandId, Vec<usize>> = Dense::new();
         for (at, summary) in kept.summaries.iter().enumerate() {
             let accesses = summary.shape.accesses.iter().enumerate();
             let contended =
                 accesses.filter(|(_, (_, variable))| now.usage(*variable).is_contended());
             for (index, &(op, variable)) in contended {
-                nodes.entry(variable).or_default().push(Candidate {
-                    node: (at, index),
+                let kind = Kind {
                     class: Class::of(op),
                     strand: summary.strand,
                     period: summary.periods[index],
-                });
+                    begin: summary.span.0,
+                };
+                let nodes = nodes.entry(variable).or_default();
+                nodes.all.push(((at, index), kind));
                 let own = strand_summaries.entry(summary.strand);
                 if own.last() != Some(&at) {
                     own.push(at);
@@ -154,8 +163,12 @@ impl<'a, 'b> Cycles<'a, 'b> {
         for own in strand_summaries.iter_mut() {
             own.sort_by_key(|&at| kept.summaries[at].last().begin);
         }
-        let nodes = nodes.into_iter();
-        let nodes = nodes.map(|(variable, own)| (variable, own.into()));
+        let nodes = nodes.into_iter().map(|(variable, mut own)| {
+            own.kinds = own.all.iter().map(|&(_, kind)| kind).collect();
+            own.kinds.sort_unstable();
+            own.kinds.dedup();
+            (variable, Rc::new(own))
+        });
         Cycles {
             kept,
             order: &now.order,
@@ -181,7 +194,6 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 }
                 self.found = found.remove(&start).unwrap_or_default();
                 self.strands.push(self.kept.summaries[start].strand);
-                self.round += 1;
                 for out in 0..self.kept.summaries[start].shape.accesses.len() {
                     self.leave((start, out), start, conflicts);
                 }
@@ -209,32 +221,33 @@ impl<'a, 'b> Cycles<'a, 'b> {
             return;
         };
         let (class, period) = (Class::of(op), self.summary(out.0).periods[out.1]);
-        for into in nodes.iter() {
-            if !self.findings.compare() {
+        let end = self.summary(start).span.1;
+        let can_enter = |it: &Self, kind: &Kind| {
+            class.conflicts(kind.class)
+                && !it.strands.contains(&kind.strand)
+                && !it.order.before(kind.period, period)
+                && (left > 1 || it.order.before(kind.begin, end))
+        };
+        if !nodes.kinds.iter().any(|kind| can_enter(self, kind)) {
+            self.findings.compare(nodes.all.len());
+            return;
+        }
+        for &(into, ref kind) in &nodes.all {
+            if !self.findings.compare(1) {
                 return;
             }
-            if !class.conflicts(into.class)
-                || left == 1 && !self.leads_back(into.node.0, start)
-                || self.strands.contains(&into.strand)
-                || self.order.before(into.period, period)
-            {
-                continue;
+            if can_enter(self, kind) {
+                self.hops.push((out, into));
+                self.strands.push(kind.strand);
+                match left - 1 {
+                    // The order that holds on every schedule leads back.
+                    0 => self.close(BY_ORDER, start),
+                    1 => self.go_back(into.0, start),
+                    left => self.go_on(into.0, start, left),
+                }
+                self.strands.pop();
+                self.hops.pop();
             }
-            self.hops.push((out, into.node));
-            self.strands.push(into.strand);
-            self.pass(into.node.0, start, left - 1);
-            self.strands.pop();
-            self.hops.pop();
-        }
-    }
-
-    /// From a transaction that was entered: back to the first one, or on.
-    fn pass(&mut self, at: usize, start: usize, left: usize) {
-        match left {
-            // The order that holds on every schedule leads back.
-            0 => self.close(BY_ORDER, start),
-            1 => self.go_back(at, start),
-            _ => self.go_on(at, start, left),
         }
     }
 
@@ -250,19 +263,20 @@ impl<'a, 'b> Cycles<'a, 'b> {
                 let Some(nodes) = self.nodes.get(&variable).cloned() else {
                     continue;
                 };
-                let own = nodes.partition_point(|own| own.node.0 < at)
-                    ..nodes.partition_point(|own| own.node.0 <= at);
+                let nodes = &nodes.all;
+                let own = nodes.partition_point(|(own, _)| own.0 < at)
+                    ..nodes.partition_point(|(own, _)| own.0 <= at);
                 let candidates = if direct { own } else { 0..nodes.len() };
                 let (class, period) = (Class::of(op), self.summary(start).periods[back]);
-                for out in &nodes[candidates] {
-                    if !self.findings.compare() {
+                for &(out, kind) in &nodes[candidates] {
+                    if !self.findings.compare(1) {
                         return;
                     }
-                    let possible = class.conflicts(out.class)
-                        && (direct || self.can_follow(at, out.node.0, start))
-                        && !self.order.before(period, out.period);
+                    let possible = class.conflicts(kind.class)
+                        && (direct || self.can_follow(at, out.0, start))
+                        && !self.order.before(period, kind.period);
                     if possible {
-                        self.hops.push((out.node, (start, back)));
+                        self.hops.push((out, (start, back)));
                         self.close(back, start);
                         self.hops.pop();
                     }
@@ -285,7 +299,7 @@ impl<'a, 'b> Cycles<'a, 'b> {
             let own = &self.strand_summaries[strand];
             let earlier = own.partition_point(|&next| !self.is_later(at, next));
             for index in earlier..own.len() {
-                if !self.findings.compare() {
+                if !self.findings.compare(1) {
                     return;
                 }
                 let next = self.strand_summaries[strand][index];
@@ -314,30 +328,16 @@ impl<'a, 'b> Cycles<'a, 'b> {
     /// The same for a summary that the cycle may go through before it comes back.
     #[inline]
     fn can_follow(&mut self, at: usize, next: usize, start: usize) -> bool {
-        self.answer(next, |it| {
-            let strand = it.summary(next).strand;
-            next != at
-                && next != start
-                && (strand == it.summary(at).strand || !it.strands.contains(&strand))
-                && it.is_later(at, next)
-        })
-    }
-
-    /// Does the order that holds on every schedule lead from a summary to the first one?
-    #[inline]
-    fn leads_back(&mut self, at: usize, start: usize) -> bool {
-        self.answer(at, |it| it.is_later(at, start))
-    }
-
-    /// What was answered for a summary in this round, or is answered now.
-    #[inline]
-    fn answer(&mut self, summary: usize, ask: impl FnOnce(&Self) -> bool) -> bool {
-        let (round, answer) = self.answers[summary];
+        let (round, answer) = self.answers[next];
         if round == self.round {
             return answer;
         }
-        let answer = ask(self);
-        self.answers[summary] = (self.round, answer);
+        let strand = self.summary(next).strand;
+        let answer = next != at
+            && next != start
+            && (strand == self.summary(at).strand || !self.strands.contains(&strand))
+            && self.is_later(at, next);
+        self.answers[next] = (self.round, answer);
         answer
     }
 

@@ -36,7 +36,7 @@ struct Representatives {
 }
 
 /// A read, a write, or a kind of update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Class(u8);
 
 impl Class {
