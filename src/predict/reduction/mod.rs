@@ -41,7 +41,7 @@ use super::{
     is_access, names, word,
 };
 use crate::check::Transaction;
-use crate::dense::Dense;
+use crate::dense::{Dense, Sparse};
 use crate::trace::{BlockId, Event, ObjectId, Op, StrandId};
 use escape::Escapes;
 use movers::{LockUse, Mover, Phase};
@@ -151,7 +151,7 @@ struct Open {
     places: Vec<Place>,
     /// Where the tokens since the last lock or order event begin.
     segment: usize,
-    segment_at: FxHashMap<(ObjectId, u32, Option<Mover>), usize>,
+    segment_at: Sparse,
     depth: usize,
     /// Where the last critical sections begin, outermost ones only.
     sections: Vec<usize>,
@@ -373,7 +373,7 @@ impl Open {
             tokens: Vec::new(),
             places: Vec::new(),
             segment: 0,
-            segment_at: FxHashMap::default(),
+            segment_at: Sparse::default(),
             depth: 0,
             sections: vec![0],
         }
@@ -385,11 +385,12 @@ impl Open {
             act: Act::Touch(object, sort, many),
             mover,
         };
-        match self.segment_at.get(&(object, sort, mover)) {
-            Some(&at) => self.tokens[at] = touch(true),
+        let movers = mover.map_or(0, |mover| 1 + mover as u64);
+        let key = u64::from(object.0) << 32 | u64::from(sort) << 3 | movers;
+        match self.segment_at.get(key) {
+            Some(at) => self.tokens[at as usize] = touch(true),
             None => {
-                self.segment_at
-                    .insert((object, sort, mover), self.tokens.len());
+                self.segment_at.insert(key, self.tokens.len() as u32);
                 self.tokens.push(touch(false));
                 self.places.push(place);
             }
@@ -398,13 +399,15 @@ impl Open {
 
     /// The order of the accesses between two lock events does not matter.
     fn end_segment(&mut self) {
-        let tokens = self.tokens.drain(self.segment..);
-        let places = self.places.drain(self.segment..);
-        let mut pairs: Vec<(Token, Place)> = tokens.zip(places).collect();
-        pairs.sort_unstable_by_key(|(token, _)| *token);
-        for (token, place) in pairs {
-            self.tokens.push(token);
-            self.places.push(place);
+        if self.tokens.len() > self.segment + 1 {
+            let tokens = self.tokens.drain(self.segment..);
+            let places = self.places.drain(self.segment..);
+            let mut pairs: Vec<(Token, Place)> = tokens.zip(places).collect();
+            pairs.sort_unstable_by_key(|(token, _)| *token);
+            for (token, place) in pairs {
+                self.tokens.push(token);
+                self.places.push(place);
+            }
         }
         self.segment = self.tokens.len();
         self.segment_at.clear();

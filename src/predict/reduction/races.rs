@@ -5,9 +5,12 @@
 //! them holds it exclusively. A variable that is only ever updated, by one kind, is as good as read
 //! only. Each sort of access is judged by itself: a read that no other strand's write meets is free
 //! of races though the same strand's write may not be.
+//!
+//! A variable's first [`MOST`] sorts are compared, each once with each other, and none if one lock
+//! is held at all of them: at most so many comparisons for each new sort.
 
 use crate::check::{Access, Transaction};
-use crate::predict::{Context, LockState, Period, Race, Step, access, conflict};
+use crate::predict::{Context, Hold, LockState, Period, Race, Step, access, conflict};
 use crate::trace::{Event, ObjectId, Op};
 use rustc_hash::FxHashMap;
 
@@ -25,6 +28,8 @@ struct Seen {
     sort: Sort,
     access: Access,
     transaction: Option<Transaction>,
+    /// How many sorts it does not race with; nothing once one is found that it does.
+    harmless: Option<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -32,8 +37,10 @@ struct Variable {
     /// Every sort of access, in the order in which they came.
     sorts: Vec<Seen>,
     numbers: FxHashMap<Sort, u32>,
-    /// The answers, as far as somebody asked since the last new sort, for each sort.
-    racing: Vec<Option<bool>>,
+    /// Locks that all of them hold exclusively: where there is one, none race.
+    protectors: Vec<ObjectId>,
+    /// The first two sorts that race, and how many were compared with those before them.
+    pair: (Option<(usize, usize)>, usize),
 }
 
 /// The races of all variables.
@@ -69,12 +76,13 @@ impl Races {
             }
             None => {
                 let number = variable.sorts.len() as u32;
-                variable.racing.clear();
+                variable.protect(now.locks.held(sort.state));
                 variable.numbers.insert(sort, number);
                 variable.sorts.push(Seen {
                     sort,
                     access: access(event, position),
                     transaction: now.transaction(event.strand).cloned(),
+                    harmless: Some(0),
                 });
                 number
             }
@@ -95,13 +103,14 @@ impl Races {
     }
 
     /// Pairs that race, one for each variable on which there are some.
-    pub(super) fn report(&self, now: &Context) -> Vec<Race> {
+    pub(super) fn report(&mut self, now: &Context) -> Vec<Race> {
         let objects = self.variables.keys().copied();
         let mut objects: Vec<ObjectId> =
             objects.filter(|&it| !now.usage(it).is_harmless()).collect();
         objects.sort_unstable();
         let races = objects.into_iter().filter_map(|object| {
-            let variable = &self.variables[&object];
+            let variable = self.variables.get_mut(&object)?;
+            let pair = variable.pair(now)?;
             let step = |number: usize| {
                 let seen = &variable.sorts[number];
                 Step {
@@ -110,9 +119,9 @@ impl Races {
                     held: now.locks.held(seen.sort.state).to_vec(),
                 }
             };
-            variable.pair(now).map(|(first, second)| Race {
-                first: step(first),
-                second: step(second),
+            Some(Race {
+                first: step(pair.0),
+                second: step(pair.1),
                 count: 1,
             })
         });
@@ -124,19 +133,27 @@ impl Races {
 const MOST: usize = 256;
 
 impl Variable {
+    /// The next sort of access holds these locks.
+    fn protect(&mut self, held: &[Hold]) {
+        let exclusive = |lock: &ObjectId| held.iter().any(|it| it.lock == *lock && !it.shared);
+        if self.sorts.is_empty() {
+            self.protectors = held.iter().map(|hold| hold.lock).collect();
+        }
+        self.protectors.retain(exclusive);
+    }
+
     /// Is an access of this sort in a race? What has no sort of its own is judged with the whole
     /// variable.
     fn racy(&mut self, sort: usize, now: &Context) -> bool {
-        if sort >= self.sorts.len() {
+        let Some(seen) = self.sorts.get(sort) else {
             return self.pair(now).is_some();
+        };
+        if let Some(harmless) = seen.harmless.filter(|_| self.protectors.is_empty()) {
+            let mut others = harmless..self.sorts.len();
+            let is_racy = others.any(|other| self.race(sort, other, now));
+            self.sorts[sort].harmless = (!is_racy).then_some(others.end);
         }
-        self.racing.resize(self.sorts.len(), None);
-        if let Some(known) = self.racing[sort] {
-            return known;
-        }
-        let racy = (0..self.sorts.len()).any(|other| self.race(sort, other, now));
-        self.racing[sort] = Some(racy);
-        racy
+        self.sorts[sort].harmless.is_none()
     }
 
     /// Does nothing keep accesses of these sorts apart?
@@ -148,8 +165,13 @@ impl Variable {
     }
 
     /// The first two sorts of access that nothing keeps apart.
-    fn pair(&self, now: &Context) -> Option<(usize, usize)> {
-        let mut pairs = (0..self.sorts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-        pairs.find(|&(a, b)| self.race(a, b, now))
+    fn pair(&mut self, now: &Context) -> Option<(usize, usize)> {
+        while self.pair.0.is_none() && self.protectors.is_empty() && self.pair.1 < self.sorts.len()
+        {
+            let (mut firsts, second) = (0..self.pair.1, self.pair.1);
+            let first = firsts.find(|&first| self.race(first, second, now));
+            self.pair = (first.map(|first| (first, second)), second + 1);
+        }
+        self.pair.0
     }
 }
