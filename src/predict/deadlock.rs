@@ -168,6 +168,9 @@ impl Circles<'_> {
 
 impl Analysis for Deadlocks {
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
+        if self.full {
+            return;
+        }
         let lock_event = now.skeleton.lock_event(event);
         let key = (event.strand, lock_event.object());
         match lock_event.op {
