@@ -71,3 +71,29 @@ impl<T: Copy + Eq + Hash> Lists<T> {
         self.ends.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Lists;
+
+    #[test]
+    fn a_list_has_one_number_and_leads_back_to_its_items() {
+        let mut lists = Lists::default();
+        assert_eq!(lists.intern(&[]), (0, false));
+        // Every list of up to four items out of three, twice.
+        let all = || {
+            (0..=4_u32).flat_map(|len| {
+                (0..3_u32.pow(len)).map(move |code| {
+                    let items = (0..len).map(|at| code / 3_u32.pow(at) % 3);
+                    items.collect::<Vec<u32>>()
+                })
+            })
+        };
+        let numbers: Vec<u32> = all().map(|list| lists.intern(&list).0).collect();
+        for (list, number) in all().zip(numbers) {
+            assert_eq!(lists.intern(&list), (number, false));
+            assert_eq!(lists.get(number), list);
+        }
+        assert_eq!(lists.len(), all().count());
+    }
+}
