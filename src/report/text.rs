@@ -165,7 +165,11 @@ fn headline<'a>(same: &cause::Group<'a>, level: Level<'a>) -> Group<'a> {
         } else {
             format!("{} more times", report.repeats)
         };
-        group = group.element(Level::NOTE.message(format!("the same happened {times}")));
+        let what = match report.tier {
+            Tier::Observed => "happened",
+            Tier::Predicted | Tier::Potential => "was found",
+        };
+        group = group.element(Level::NOTE.message(format!("the same {what} {times}")));
     }
     if !same.others.is_empty() {
         group = group.element(Level::NOTE.message(clean_lines(&others(&same.others))));
