@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::{Forecast, ForecastAccess, ForecastDeadlock, ForecastRace, ForecastViolation};
 use crate::predict::{AnalysisKind, Tier};
-use crate::report::source::Workspace;
+use crate::report::source::{self, Workspace};
 use crate::report::{schedule, text};
 
 impl Forecast {
     /// Reads the source lines that its reports name, as far as they can be read.
     pub fn with_sources(mut self, workspace: &Workspace) -> Forecast {
         for found in self.violations.iter_mut().filter(|found| found.is_sure()) {
-            found.report = found.report.clone().with_sources(workspace);
+            source::attach(&mut found.report, workspace);
         }
         self
     }

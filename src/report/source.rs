@@ -115,7 +115,7 @@ impl Workspace {
 }
 
 /// Reads the lines around every place that a reader looks at, and shortens all paths.
-pub(super) fn attach(report: &mut Report, workspace: &Workspace) {
+pub(crate) fn attach(report: &mut Report, workspace: &Workspace) {
     let mut excerpts: Vec<Excerpt> = Vec::new();
     for run in places(report).chunk_by(|a, b| a.0 == b.0) {
         let file = &run[0].0;

@@ -413,10 +413,17 @@ impl Run {
         event: Event,
         dropped: &mut Vec<u64>,
     ) -> Option<u64> {
+        let split = self.answer_again(event, dropped);
+        let key = Key::content(event.target);
+        self.look(number, key, event.site, Some(Update::Exchange));
+        split
+    }
+
+    /// An exchange succeeds, which answers for the looks before it.
+    fn answer_again(&mut self, event: Event, dropped: &mut Vec<u64>) -> Option<u64> {
         let key = Key::content(event.target);
         let split = self.look_again(key, event.site, By::Exchange, dropped);
         self.answer(key, dropped);
-        self.look(number, key, event.site, Some(Update::Exchange));
         split
     }
 
@@ -445,9 +452,7 @@ impl Run {
         event: Event,
         dropped: &mut Vec<u64>,
     ) -> Option<u64> {
-        let key = Key::content(event.target);
-        let split = self.look_again(key, event.site, By::Exchange, dropped);
-        self.answer(key, dropped);
+        let split = self.answer_again(event, dropped);
         self.exchanges.retain(|it| it.object == event.target);
         self.exchanges.push(Exchange {
             number,
