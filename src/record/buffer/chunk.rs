@@ -2,24 +2,23 @@
 //! without a lock.
 //!
 //! A strand's records are a list of chunks. One thread writes, one reads. The writer fills a slot,
-//! and may amend it, and then publishes it by storing the new length with `Release`; the reader
-//! loads the length with `Acquire` and touches only slots below it, which the writer never touches
-//! again. A full chunk is left behind by storing the pointer to its successor, after which its
-//! length is final: a reader that sees the successor and has read everything up to the length it
-//! loads *afterwards* owns the chunk alone.
+//! and may amend it, and then publishes it by storing the address of the next one with `Release`;
+//! the reader loads that address with `Acquire` and touches only slots below it, which the writer
+//! never touches again. A full chunk is left behind by storing the pointer to its successor, after
+//! which what is published is final: a reader that sees the successor and has read everything up to
+//! the address it loads *afterwards* owns the chunk alone.
 //!
-//! The end of a block has no slot. It is a bit of the length, which says that the block ended after
-//! the last record, and a bit of the next record,
+//! The end of a block has no slot. It is a bit of that address, which says that the block ended
+//! after the last record, and a bit of the next record,
 //! [`ENDED`](super::record::ENDED), for a reader that comes later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 #[cfg(not(loom))]
 use std::cell::Cell;
-use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
-use super::prim::cell::UnsafeCell;
-use super::prim::{AtomicPtr, AtomicU32, Ordering};
+use super::prim::slot::{read, write};
+use super::prim::{AtomicPtr, AtomicUsize, Ordering, slot};
 use super::record::Record;
 #[cfg(all(test, loom))]
 use super::record::{BEGINS, ENDED, What};
@@ -33,26 +32,19 @@ pub(crate) const SLOTS: u32 = 2;
 /// The most records that one operation writes: an object's definition, the block, and its own, of
 /// which the most are a barrier's (an arrival, a split, a departure) and a failed rendezvous' (a
 /// send, an update, a split, a loss). Each may come with its stack.
-pub(crate) const RESERVE: u32 = 16;
+#[cfg(not(loom))]
+const RESERVE: u32 = 16;
 
-/// The length at which there is no room for another record.
-pub(crate) const FULL: u32 = SLOTS * STEP;
+/// A record's place.
+pub(crate) type Slot = slot::Slot<Record>;
 
-/// An operation may start while the length is at most this.
-pub(crate) const LIMIT: u32 = SLOTS.saturating_sub(RESERVE) * STEP;
-
-type Slot = UnsafeCell<MaybeUninit<Record>>;
-
-/// What a writer's lengths count a record as: the bytes of a slot, because to multiply takes time.
-pub(crate) const STEP: u32 = size_of::<Slot>() as u32;
-
-/// In a length: a block ended after the last record.
-const END: u32 = 1;
+/// In what is published: a block ended after the last record.
+const END: usize = 1;
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// A length, perhaps with [`END`].
-    published: AtomicU32,
+    /// The address of the slot after the last record, perhaps with [`END`].
+    published: AtomicUsize,
     next: AtomicPtr<Chunk>,
     slots: [Slot; SLOTS as usize],
 }
@@ -80,8 +72,9 @@ impl Chunk {
         let chunk = NonNull::new(unsafe { System.alloc(Layout::new::<Chunk>()) })?.cast::<Chunk>();
         // SAFETY: the memory is ours; the slots need no initialisation, being `MaybeUninit`.
         unsafe {
-            (&raw mut (*chunk.as_ptr()).published).write(AtomicU32::new(0));
-            (&raw mut (*chunk.as_ptr()).next).write(AtomicPtr::new(std::ptr::null_mut()));
+            (&raw mut (*chunk.as_ptr()).published).write(AtomicUsize::new(0));
+            (&raw mut (*chunk.as_ptr()).next).write(AtomicPtr::new(ptr::null_mut()));
+            chunk.as_ref().reset();
         }
         Some(chunk)
     }
@@ -89,11 +82,13 @@ impl Chunk {
     #[cfg(loom)]
     pub(crate) fn allocate() -> Option<NonNull<Chunk>> {
         let _ = (System, Layout::new::<Chunk>());
-        Some(NonNull::from(Box::leak(Box::new(Chunk {
-            published: AtomicU32::new(0),
-            next: AtomicPtr::new(std::ptr::null_mut()),
-            slots: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
-        }))))
+        let chunk = Box::leak(Box::new(Chunk {
+            published: AtomicUsize::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+            slots: std::array::from_fn(|_| Slot::new(std::mem::MaybeUninit::uninit())),
+        }));
+        chunk.reset();
+        Some(NonNull::from(chunk))
     }
 
     /// Gives the memory back.
@@ -114,70 +109,32 @@ impl Chunk {
 
     /// Makes a chunk that the reader has taken over ready for another writer.
     pub(crate) fn reset(&self) {
-        self.published.store(0, Ordering::Relaxed);
-        self.next.store(std::ptr::null_mut(), Ordering::Relaxed);
+        self.published
+            .store(self.first() as usize, Ordering::Relaxed);
+        self.next.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// The slot at a length.
-    ///
-    /// # Safety
-    ///
-    /// `len` is a multiple of [`STEP`] and less than that of [`SLOTS`].
-    #[inline(always)]
-    unsafe fn slot(&self, len: u32) -> &Slot {
-        debug_assert!(len % STEP == 0 && len < SLOTS * STEP);
-        // SAFETY: in bounds.
-        unsafe { &*self.slots.as_ptr().byte_add(len as usize) }
+    /// The slot of the first record.
+    #[inline]
+    pub(crate) fn first(&self) -> *mut Slot {
+        self.slots.as_ptr().cast_mut()
     }
 
-    /// Writes the slot at a length.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the chunk's one writer, and `len` is a multiple of [`STEP`], less than that of
-    /// [`SLOTS`] and not published.
-    #[inline(always)]
-    pub(crate) unsafe fn write(&self, len: u32, record: Record) {
-        // SAFETY: not yet published, so the reader does not look at it.
-        unsafe { self.slot(len) }.with_mut(|slot| unsafe { (*slot).write(record) });
+    /// The slot after so many records.
+    fn after(&self, records: u32) -> *mut Slot {
+        self.first().wrapping_add(records as usize)
     }
 
-    /// What was written before a length and may still be amended.
-    ///
-    /// # Safety
-    ///
-    /// As for [`write`](Self::write), and the slot was written.
+    /// Publishes every record before a slot. They were written.
     #[inline(always)]
-    pub(crate) unsafe fn unpublished(&self, len: u32) -> Record {
-        // SAFETY: written by the caller.
-        unsafe { self.slot(len) }.with(|slot| unsafe { (*slot).assume_init() })
-    }
-
-    /// Publishes everything up to a length, which was written.
-    #[inline(always)]
-    pub(crate) fn publish(&self, len: u32) {
-        self.published.store(len, Ordering::Release);
+    pub(crate) fn publish(&self, next: *mut Slot) {
+        self.published.store(next as usize, Ordering::Release);
     }
 
     /// Says that a block has ended after the last record, where everything is published.
     #[inline(always)]
-    pub(crate) fn publish_end(&self, len: u32) {
-        self.published.store(len | END, Ordering::Release);
-    }
-
-    /// Fetches the cache line of a slot that will be written soon. The collector has it, and to
-    /// wait for it would hold up the next locked instruction.
-    #[inline(always)]
-    pub(crate) fn fetch_ahead(&self, len: u32) {
-        #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-        // SAFETY: reads and writes nothing that the program could see; processors without the
-        // instruction pass over it.
-        unsafe {
-            let slot = self.slots.as_ptr().wrapping_byte_add(len as usize + 256);
-            std::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-        let _ = len;
+    pub(crate) fn publish_end(&self, next: *mut Slot) {
+        self.published.store(next as usize | END, Ordering::Release);
     }
 
     /// Links the chunk that the writer goes on with.
@@ -188,10 +145,11 @@ impl Chunk {
     /// What may be read.
     #[inline]
     pub(crate) fn published(&self) -> Published {
-        let len = self.published.load(Ordering::Acquire);
+        let published = self.published.load(Ordering::Acquire);
+        let bytes = published - self.first() as usize;
         Published {
-            records: len / STEP,
-            ended: len & END != 0,
+            records: (bytes / size_of::<Slot>()) as u32,
+            ended: published & END != 0,
         }
     }
 
@@ -223,53 +181,102 @@ impl Chunk {
     #[cfg(loom)]
     pub(crate) unsafe fn read(&self, index: u32) -> Record {
         // SAFETY: published, so initialised, and not written any more.
-        unsafe { self.slots.get_unchecked(index as usize) }
-            .with(|slot| unsafe { (*slot).assume_init() })
+        unsafe { read(self.after(index)) }
     }
 }
 
-/// The limit of a buffer whose writer is to look up from its work: no length is below it.
+// By numbers and not by a pointer's methods, for the same reason as in `slot`.
+
+/// The slot after another one.
 #[cfg(not(loom))]
-const ALARM: u32 = 0;
+#[inline(always)]
+fn after(slot: *mut Slot) -> *mut Slot {
+    (slot as usize + size_of::<Slot>()) as *mut Slot
+}
+
+/// The slot before another one.
+#[cfg(not(loom))]
+#[inline(always)]
+fn before(slot: *mut Slot) -> *mut Slot {
+    (slot as usize - size_of::<Slot>()) as *mut Slot
+}
+
+/// The limit of a buffer whose writer is to look up from its work: no address is below it.
+#[cfg(not(loom))]
+const ALARM: usize = 0;
+
+/// In place of an address: the writer is in the middle of an operation.
+#[cfg(not(loom))]
+const BUSY: usize = usize::MAX;
 
 /// The end of a list of chunks that one thread writes.
 #[cfg(not(loom))]
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Buffer {
+    /// The slot of the next record.
+    next: Cell<*mut Slot>,
+    /// Its address, or [`BUSY`]. Apart from the slot, so that it can be set without looking.
+    gate: Cell<usize>,
+    /// The address at which the writer is to look up from its work. The collector may set it.
+    limit: AtomicUsize,
+    /// The end of the chunk.
+    end: Cell<*mut Slot>,
     chunk: Cell<NonNull<Chunk>>,
-    len: Cell<u32>,
-    /// The length at which the writer is to look up from its work. The collector may set it.
-    limit: AtomicU32,
 }
 
 #[cfg(not(loom))]
 impl Buffer {
     /// One that begins with this chunk, which is empty.
-    pub(crate) const fn new(chunk: NonNull<Chunk>) -> Self {
-        Self {
-            chunk: Cell::new(chunk),
-            len: Cell::new(0),
-            limit: AtomicU32::new(LIMIT + 1),
-        }
+    pub(crate) fn new(chunk: NonNull<Chunk>) -> Self {
+        let buffer = Self::none();
+        buffer.begin_in(chunk);
+        buffer.take_alarm();
+        buffer
     }
 
     /// One that nobody ever writes.
     pub(crate) const fn none() -> Self {
         Self {
-            limit: AtomicU32::new(ALARM),
-            ..Self::new(NonNull::dangling())
+            next: Cell::new(ptr::null_mut()),
+            gate: Cell::new(0),
+            limit: AtomicUsize::new(ALARM),
+            end: Cell::new(ptr::null_mut()),
+            chunk: Cell::new(NonNull::dangling()),
         }
     }
 
-    /// Whether there is room for an operation's records, and nobody wants the writer to look up.
+    /// Whether there is room for an operation's records, nobody wants the writer to look up, and it
+    /// is not in the middle of an operation.
     #[inline(always)]
     pub(crate) fn is_ready(&self) -> bool {
-        self.len.get() < self.limit.load(Ordering::Relaxed)
+        self.gate.get() < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Whether the writer is in the middle of an operation.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.gate.get() == BUSY
+    }
+
+    /// The writer is in the middle of an operation from here on.
+    #[inline(always)]
+    pub(crate) fn shut(&self) {
+        self.gate.set(BUSY);
+    }
+
+    /// The operation is over; the next one goes on at this slot, which is that of the next record.
+    #[inline(always)]
+    pub(crate) fn open_at(&self, next: *mut Slot) {
+        self.gate.set(next as usize);
+    }
+
+    /// The address at which there is no room for an operation's records in the chunk.
+    fn full(&self) -> usize {
+        self.chunk().after(SLOTS - RESERVE) as usize + 1
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.len.get() <= LIMIT
+        (self.next.get() as usize) < self.full()
     }
 
     /// Makes the writer's next operation take the slow path.
@@ -281,7 +288,7 @@ impl Buffer {
     pub(crate) fn take_alarm(&self) -> bool {
         let is_on = self.limit.load(Ordering::Relaxed) == ALARM;
         if is_on {
-            self.limit.store(LIMIT + 1, Ordering::Relaxed);
+            self.limit.store(self.full(), Ordering::Relaxed);
         }
         is_on
     }
@@ -295,67 +302,100 @@ impl Buffer {
 
     /// How far it was written: the chunk, and the records in it.
     pub(crate) fn position(&self) -> (NonNull<Chunk>, u32) {
-        (self.chunk.get(), self.len.get() / STEP)
+        let bytes = self.next.get() as usize - self.chunk().first() as usize;
+        (self.chunk.get(), (bytes / size_of::<Slot>()) as u32)
     }
 
-    /// The length of the chunk so far.
+    /// Tells the number of records in the chunk from all others, in the lowest 16 bits.
     #[inline(always)]
-    pub(crate) fn len(&self) -> u32 {
-        self.len.get()
+    pub(crate) fn mark(&self) -> u64 {
+        const { assert!(size_of::<[Slot; SLOTS as usize]>() < 1 << 16) };
+        self.next.get() as u64
+    }
+
+    /// The slot of the next record.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> *mut Slot {
+        self.next.get()
+    }
+
+    /// The slot of the last record, which is in the chunk.
+    pub(crate) fn last(&self) -> *mut Slot {
+        before(self.next.get())
     }
 
     /// Whether the next record goes into another chunk.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len.get() == FULL
+        self.next.get() == self.end.get()
     }
 
-    /// Writes a record, where the buffer is not [full](Self::is_full).
+    /// Writes a record, where the buffer is not [full](Self::is_full): the slot after it.
     #[inline(always)]
-    pub(crate) fn append(&self, record: Record) {
-        let len = self.len.get();
+    pub(crate) fn append(&self, record: Record) -> *mut Slot {
+        let slot = self.next.get();
         // SAFETY: this thread is the chunk's writer, and there is room.
-        unsafe { self.chunk().write(len, record) };
-        self.len.set(len + STEP);
+        unsafe { write(slot, record) };
+        let next = after(slot);
+        self.next.set(next);
+        next
     }
 
     /// Leaves a chunk in which everything is published for an empty one.
     pub(crate) fn go_on_in(&self, chunk: NonNull<Chunk>) {
+        let full = self.full();
         self.chunk().leave_for(chunk);
+        self.begin_in(chunk);
+        // Unless there is an alarm.
+        let (limit, relaxed) = (self.full(), Ordering::Relaxed);
+        let _ = self.limit.compare_exchange(full, limit, relaxed, relaxed);
+    }
+
+    fn begin_in(&self, chunk: NonNull<Chunk>) {
         self.chunk.set(chunk);
-        self.len.set(0);
+        self.next.set(self.chunk().first());
+        self.end.set(self.chunk().after(SLOTS));
+        if !self.is_busy() {
+            self.open_at(self.next());
+        }
     }
 
-    /// The last record but `back`, which was written and not published.
+    /// The last record before a slot, which was written and not published.
+    ///
+    /// The slot is that of the next record, or of the last one: who has it in a register need not
+    /// load it again after each write.
     #[inline(always)]
-    pub(crate) fn unpublished(&self, back: u32) -> Record {
+    pub(crate) fn unpublished(&self, next: *mut Slot) -> Record {
         // SAFETY: this thread is the chunk's writer, has written it, and has not published it.
-        unsafe { self.chunk().unpublished(self.at(back)) }
+        unsafe { read(before(next)) }
     }
 
-    /// Replaces the last record but `back`, which was written and not published.
+    /// Replaces the last record before a slot, which was written and not published.
     #[inline(always)]
-    pub(crate) fn amend(&self, back: u32, record: Record) {
+    pub(crate) fn amend(&self, next: *mut Slot, record: Record) {
         // SAFETY: as above.
-        unsafe { self.chunk().write(self.at(back), record) };
-    }
-
-    #[inline(always)]
-    fn at(&self, back: u32) -> u32 {
-        self.len.get() - (back + 1) * STEP
+        unsafe { write(before(next), record) };
     }
 
     /// Publishes everything that was written.
     #[inline(always)]
     pub(crate) fn publish(&self) {
-        self.chunk().publish(self.len.get());
+        self.chunk().publish(self.next.get());
     }
+}
 
-    /// The same, and says that a block has ended after it.
-    #[inline(always)]
-    pub(crate) fn publish_end(&self) {
-        self.chunk().publish_end(self.len.get());
+/// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait
+/// for it would hold up the next locked instruction.
+#[inline(always)]
+pub(crate) fn fetch_ahead(next: *mut Slot) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    // SAFETY: reads and writes nothing that the program could see; processors without the
+    // instruction pass over it.
+    unsafe {
+        std::arch::asm!("prefetchw [{} + 256]", in(reg) next, options(nostack, preserves_flags, readonly));
     }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    let _ = next;
 }
 
 #[cfg(all(test, loom))]
@@ -375,8 +415,7 @@ mod loom_tests {
                 let mut chunk = first.as_ptr() as usize;
                 loom::thread::spawn(move || {
                     for n in 0..RECORDS {
-                        let len = n % SLOTS * STEP;
-                        if n > 0 && len == 0 {
+                        if n > 0 && n % SLOTS == 0 {
                             let next = Chunk::allocate().unwrap();
                             // SAFETY: the writer's own chunk.
                             unsafe { &*(chunk as *const Chunk) }.leave_for(next);
@@ -384,13 +423,14 @@ mod loom_tests {
                         }
                         // SAFETY: the writer's own chunk.
                         let current = unsafe { &*(chunk as *const Chunk) };
-                        // SAFETY: the one writer, at its length.
-                        unsafe { current.write(len, Record::new(What::Read, n, 0, 0)) };
+                        let slot = current.after(n % SLOTS);
+                        // SAFETY: the one writer, where nothing is published.
+                        unsafe { write(slot, Record::new(What::Read, n, 0, 0)) };
                         // SAFETY: as above; written, and not published.
-                        assert_eq!(unsafe { current.unpublished(len) }.target(), n);
+                        assert_eq!(unsafe { read(slot) }.target(), n);
                         // SAFETY: as above.
-                        unsafe { current.write(len, record(n)) };
-                        current.publish(len + STEP);
+                        unsafe { write(slot, record(n)) };
+                        current.publish(current.after(n % SLOTS + 1));
                     }
                 })
             };
@@ -428,13 +468,13 @@ mod loom_tests {
                 loom::thread::spawn(move || {
                     // SAFETY: lives until both are done.
                     let chunk = unsafe { &*(chunk as *const Chunk) };
-                    // SAFETY: the one writer, at its length.
-                    unsafe { chunk.write(0, record(0).after(BEGINS)) };
-                    chunk.publish(STEP);
-                    chunk.publish_end(STEP);
+                    // SAFETY: the one writer, where nothing is published.
+                    unsafe { write(chunk.first(), record(0).after(BEGINS)) };
+                    chunk.publish(chunk.after(1));
+                    chunk.publish_end(chunk.after(1));
                     // SAFETY: as above.
-                    unsafe { chunk.write(STEP, record(1).after(ENDED)) };
-                    chunk.publish(2 * STEP);
+                    unsafe { write(chunk.after(1), record(1).after(ENDED)) };
+                    chunk.publish(chunk.after(2));
                 })
             };
             // SAFETY: alive.

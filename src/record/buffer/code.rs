@@ -22,14 +22,20 @@ const FAR: u32 = 1 << 31;
 /// code.
 #[inline]
 fn encode_aligned(address: usize) -> u32 {
+    encode_near(address).unwrap_or_else(|| far(address))
+}
+
+/// The same, for addresses that are not too far away.
+#[inline(always)]
+fn encode_near(address: usize) -> Option<u32> {
     let offset = address
         .wrapping_sub(&raw const BASE as usize)
         .wrapping_add(1 << 31);
     // No static is exactly 2 GiB away, so 0 stays free.
     if offset >> 32 == 0 {
-        (offset >> 3) as u32
+        Some((offset >> 3) as u32)
     } else {
-        far(address)
+        None
     }
 }
 
@@ -69,6 +75,12 @@ const _: () = assert!(align_of::<Location<'static>>() >= 8 && align_of::<Block>(
 #[inline]
 pub(crate) fn site(location: &'static Location<'static>) -> u32 {
     encode_aligned(location as *const Location<'static> as usize)
+}
+
+/// The code of a source location, unless it takes a look into the table.
+#[inline(always)]
+pub(crate) fn near(location: &'static Location<'static>) -> Option<u32> {
+    encode_near(location as *const Location<'static> as usize)
 }
 
 /// The distance of a location's code from another one's, or something far from 0 where one of them

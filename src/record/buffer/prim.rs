@@ -1,9 +1,9 @@
 //! The primitives of the lock-free parts: std's, or loom's where loom checks them.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, fence};
+pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, fence};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
 
 pub(crate) use std::sync::atomic::Ordering;
 
@@ -47,25 +47,53 @@ impl Backoff {
     }
 }
 
+/// Places for values that one thread writes and another reads. Plain assignments, because a
+/// method's call costs more than the write itself where nothing is optimised.
 #[cfg(not(loom))]
-pub(crate) mod cell {
-    /// `std`'s cell in the shape of loom's.
-    #[derive(Debug)]
-    #[repr(transparent)]
-    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+pub(crate) mod slot {
+    use std::cell::UnsafeCell;
+    use std::mem::MaybeUninit;
 
-    impl<T> UnsafeCell<T> {
-        #[inline(always)]
-        pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-            f(self.0.get())
-        }
+    pub(crate) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-        #[inline(always)]
-        pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-            f(self.0.get())
-        }
+    /// Writes a slot.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes it at the same time.
+    #[inline(always)]
+    pub(crate) unsafe fn write<T: Copy>(slot: *mut Slot<T>, value: T) {
+        // SAFETY: cells and `MaybeUninit` have the layout of what is in them.
+        unsafe { *slot.cast::<T>() = value };
+    }
+
+    /// Reads a slot.
+    ///
+    /// # Safety
+    ///
+    /// It was written, and nobody writes it at the same time.
+    #[inline(always)]
+    pub(crate) unsafe fn read<T: Copy>(slot: *const Slot<T>) -> T {
+        // SAFETY: as above.
+        unsafe { *slot.cast::<T>() }
     }
 }
 
 #[cfg(loom)]
-pub(crate) use loom::cell;
+pub(crate) mod slot {
+    use std::mem::MaybeUninit;
+
+    use loom::cell::UnsafeCell;
+
+    pub(crate) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+
+    pub(crate) unsafe fn write<T: Copy>(slot: *mut Slot<T>, value: T) {
+        // SAFETY: the caller's, and loom checks it.
+        unsafe { &*slot }.with_mut(|slot| unsafe { (*slot).write(value) });
+    }
+
+    pub(crate) unsafe fn read<T: Copy>(slot: *const Slot<T>) -> T {
+        // SAFETY: as above.
+        unsafe { &*slot }.with(|slot| unsafe { (*slot).assume_init() })
+    }
+}

@@ -1,17 +1,15 @@
 //! Records: what a strand did, in sixteen bytes.
 
 /// What a strand did, in sixteen bytes.
-///
-/// Two words, because the fewer writes there are to drain, the sooner the program's next locked
-/// instruction comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Record {
-    /// The ticket; above it the site.
+    /// The ticket; above it the site. One word, because the fewer writes there are to drain, the
+    /// sooner the program's next locked instruction comes.
     place: u64,
-    /// Six bits of what, [`ENDED`], [`BEGINS`], and 24 bits of what else there is to say; above
-    /// them the target.
-    rest: u64,
+    /// Six bits of what, [`ENDED`], [`BEGINS`], and 24 bits of what else there is to say.
+    tail: u32,
+    target: u32,
 }
 
 /// A block ended right before the record.
@@ -25,7 +23,8 @@ impl Record {
     pub(crate) fn new(what: What, target: u32, ticket: u32, site: u32) -> Record {
         Record {
             place: Self::place(ticket, site),
-            rest: u64::from(target) << 32 | what as u64,
+            tail: what as u32,
+            target,
         }
     }
 
@@ -40,7 +39,7 @@ impl Record {
     #[inline(always)]
     pub(crate) fn with(self, more: u32) -> Record {
         Record {
-            rest: self.rest | u64::from(more << 8),
+            tail: self.tail | more << 8,
             ..self
         }
     }
@@ -49,7 +48,7 @@ impl Record {
     #[inline(always)]
     pub(crate) fn after(self, bounds: u64) -> Record {
         Record {
-            rest: self.rest | bounds & (ENDED | BEGINS),
+            tail: self.tail | (bounds & (ENDED | BEGINS)) as u32,
             ..self
         }
     }
@@ -57,13 +56,13 @@ impl Record {
     /// Whether a block ended right before it.
     #[inline(always)]
     pub(crate) fn ended(&self) -> bool {
-        self.rest & ENDED != 0
+        self.tail & ENDED as u32 != 0
     }
 
     /// Whether a block begins right before it.
     #[inline(always)]
     pub(crate) fn begins(&self) -> bool {
-        self.rest & BEGINS != 0
+        self.tail & BEGINS as u32 != 0
     }
 
     /// A lock is taken: `how` is the index into [`What::ACQUIRES`].
@@ -72,7 +71,8 @@ impl Record {
         debug_assert!((how as usize) < What::ACQUIRES.len());
         Record {
             place: Self::place(ticket, site),
-            rest: u64::from(lock) << 32 | u64::from(What::Acquire as u32 + how),
+            tail: What::Acquire as u32 + how,
+            target: lock,
         }
     }
 
@@ -82,7 +82,7 @@ impl Record {
     pub(crate) fn is_touched(&self, how: u32) -> bool {
         const { assert!((What::Acquire as u32) % 8 == 0) };
         const { assert_in_order(What::ACQUIRES) };
-        self.tail() & (how | WRITE) != 0
+        self.tail & (how | WRITE) != 0
     }
 
     /// The same acquire, with its content touched in the way `how`, at this distance from its site;
@@ -94,10 +94,9 @@ impl Record {
             return None;
         }
         // Where it was read before gives way to where it is written.
-        let before = self.rest & !0xffff_ff00;
-        let touched = (distance as u32) << 8 | how;
+        let before = self.tail & 0xff;
         Some(Record {
-            rest: before | u64::from(touched),
+            tail: before | how | (distance as u32) << 8,
             ..self
         })
     }
@@ -106,7 +105,7 @@ impl Record {
     pub(crate) fn unread(self) -> Record {
         debug_assert!(!self.is_touched(WRITE));
         Record {
-            rest: self.rest & !u64::from(0xffff_ff00 | READ),
+            tail: self.tail & 0xff & !READ,
             ..self
         }
     }
@@ -117,9 +116,9 @@ impl Record {
         const { assert_in_order(What::SECTIONS) };
         const { assert!((What::Acquire as u8) % 6 == 0) };
         debug_assert!(self.what() as u8 / 6 == What::Acquire as u8 / 6);
-        let further = What::Section as u64 - What::Acquire as u64;
+        let further = What::Section as u32 - What::Acquire as u32;
         Record {
-            rest: self.rest + further,
+            tail: self.tail + further,
             ..self
         }
     }
@@ -127,7 +126,7 @@ impl Record {
     /// The object, or what else the operation is on.
     #[inline(always)]
     pub(crate) fn target(&self) -> u32 {
-        (self.rest >> 32) as u32
+        self.target
     }
 
     /// The record's place among those of its object, where the operation draws one.
@@ -143,27 +142,22 @@ impl Record {
     }
 
     #[inline(always)]
-    fn tail(&self) -> u32 {
-        self.rest as u32
-    }
-
-    #[inline(always)]
     pub(crate) fn what(&self) -> What {
-        // SAFETY: nobody else writes `rest`, and whoever constructs a record puts a `What` there:
+        // SAFETY: nobody else writes `tail`, and whoever constructs a record puts a `What` there:
         // an acquire is one of six in a row, the way in which it is touched the index among them,
         // and a section is as far into the next six.
-        unsafe { std::mem::transmute::<u8, What>((self.tail() & 63) as u8) }
+        unsafe { std::mem::transmute::<u8, What>((self.tail & 63) as u8) }
     }
 
     /// What was said beyond the rest.
     pub(crate) fn more(&self) -> u32 {
-        self.tail() >> 8
+        self.tail >> 8
     }
 
     /// Where the second of two operations in one was.
     #[inline]
     pub(crate) fn second_site(&self) -> u32 {
-        self.site().wrapping_add_signed(self.tail() as i32 >> 8)
+        self.site().wrapping_add_signed(self.tail as i32 >> 8)
     }
 }
 

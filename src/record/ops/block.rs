@@ -20,9 +20,7 @@ pub(crate) fn begin(block: &'static Block) {
     let Some(Pen(strand)) = pen() else { return };
     let state = strand.state.get();
     if state.is_idle() && !std::thread::panicking() {
-        strand.begin(block);
-    } else if state.in_block() {
-        strand.writer().begin_inner();
+        strand.begin(state, block);
     } else {
         Pen(strand).begin_slow(block);
     }
@@ -53,8 +51,8 @@ pub(crate) fn notify(site: &'static Location<'static>) {
 }
 
 impl Pen {
-    /// The outermost block is entered, while a lock is held back, by a strand that has no name yet,
-    /// whose family may have reports, or whose thread is unwinding.
+    /// A block is entered that is inside of another, or while a lock is held back, or by a strand
+    /// that has no name yet, whose family may have reports, or whose thread is unwinding.
     ///
     /// # Panics
     ///
@@ -62,6 +60,9 @@ impl Pen {
     #[inline(never)]
     #[track_caller]
     fn begin_slow(self, block: &'static Block) {
+        if self.in_block() {
+            return self.writer().begin_inner();
+        }
         self.flush();
         if self.0.state.get().is_unnamed() {
             name_current(self);
@@ -72,7 +73,7 @@ impl Pen {
                 host.deliver(self.0.family.get());
             }
         }
-        self.0.begin(block);
+        self.0.begin(self.0.state.get(), block);
         if is_unwinding {
             self.0.state.set(self.0.state.get().unwinding());
         }

@@ -13,7 +13,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::object::Object;
+use super::object::{Number, Object};
 use crate::record::buffer::code;
 #[cfg(feature = "parking_lot")]
 use crate::record::buffer::code::TypeName;
@@ -24,24 +24,59 @@ use crate::trace::ObjectKind;
 
 impl Pen {
     /// The lock has just been taken exclusively.
-    #[inline(always)]
-    pub(crate) fn acquire(self, object: &Object, site: u32) {
+    #[inline(never)]
+    pub(crate) extern "C" fn acquire(self, object: &Object, site: &'static Location<'static>) {
+        match (object.id.number(), code::near(site)) {
+            (0, _) | (_, None) => self.acquire_slow(object, site),
+            (id, Some(site)) => {
+                let acquire = Record::acquire(0, id, object.order.draw(), site);
+                self.writer().hold_back(acquire);
+            }
+        }
+    }
+
+    /// An acquire of an object that has no number, or far from here.
+    #[cold]
+    #[inline(never)]
+    extern "C" fn acquire_slow(self, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
-        self.writer()
-            .hold_back(Record::acquire(0, id, object.order.draw(), site));
+        let acquire = Record::acquire(0, id, object.order.draw(), code::site(site));
+        self.writer().hold_back(acquire);
     }
 
     /// The lock has just been taken as one of several holders.
-    #[inline(always)]
-    pub(crate) fn acquire_shared(self, object: &Object, site: u32) {
+    #[inline(never)]
+    pub(crate) extern "C" fn acquire_shared(
+        self,
+        object: &Object,
+        site: &'static Location<'static>,
+    ) {
         // First: the cache line has just been written to, and other holders want it as well.
         let ticket = object.order.draw_shared();
-        let id = self.identify(object);
+        match (object.id.number(), code::near(site)) {
+            (id @ 1.., Some(site)) if !GUARDS_MOVE => {
+                let acquire = Record::acquire(SHARED, id, ticket, site);
+                self.writer().hold_back(acquire);
+            }
+            _ => self.acquire_shared_slow(object, ticket, site),
+        }
+    }
+
+    /// A shared acquire of an object that has no number, or far from here, or whose guard moves.
+    #[cold]
+    #[inline(never)]
+    extern "C" fn acquire_shared_slow(
+        self,
+        object: &Object,
+        ticket: u32,
+        site: &'static Location<'static>,
+    ) {
+        let (id, site) = (self.identify(object), code::site(site));
         if GUARDS_MOVE {
             self.writer().push(What::AcquireShared, id, ticket, site);
         } else {
-            self.writer()
-                .hold_back(Record::acquire(SHARED, id, ticket, site));
+            let acquire = Record::acquire(SHARED, id, ticket, site);
+            self.writer().hold_back(acquire);
         }
     }
 
@@ -170,7 +205,10 @@ impl Holder {
 
     #[inline(always)]
     pub(crate) fn new(pen: Option<Pen>) -> Self {
-        let (strand, touched) = pen.map_or((0, UNTRACKED), |Pen(strand)| (strand.address(), 0));
+        let (strand, touched) = match pen {
+            Some(Pen(strand)) => (strand.address(), 0),
+            None => (0, UNTRACKED),
+        };
         Self {
             strand,
             touched: AtomicU64::new(touched),
@@ -181,7 +219,11 @@ impl Holder {
     #[inline(always)]
     fn own_strand(&self) -> Option<&'static Strand> {
         let strand = strand();
-        (self.strand == strand.address()).then_some(strand)
+        if self.strand == strand.address() {
+            Some(strand)
+        } else {
+            None
+        }
     }
 
     /// Records the release, if there is nothing to record or the acquire is still held back.
@@ -227,6 +269,12 @@ extern "C" fn read_slow(holder: usize, object: &Object, site: &'static Location<
     if touches_first(holder, READ, object, site) {
         return strand().epoch.get() | u64::from(READ);
     }
+    read_alone(holder, object, site)
+}
+
+/// The same, if no acquire that is held back can tell of it.
+#[inline(never)]
+extern "C" fn read_alone(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
@@ -244,6 +292,12 @@ extern "C" fn write_slow(holder: usize, object: &Object, site: &'static Location
     if touches_first(holder, WRITE, object, site) {
         return strand().epoch.get() | u64::from(WRITE);
     }
+    write_alone(holder, object, site)
+}
+
+/// The same, if no acquire that is held back can tell of it.
+#[inline(never)]
+extern "C" fn write_alone(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
@@ -280,7 +334,7 @@ pub(crate) struct Exclusive<'a> {
     object: &'a Object,
     holder: Holder,
     /// Where it was taken: a release happens in a destructor, which has no place of its own.
-    taken: u32,
+    taken: &'static Location<'static>,
 }
 
 impl<'a> Exclusive<'a> {
@@ -292,14 +346,13 @@ impl<'a> Exclusive<'a> {
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
-        let taken = pen.map_or(0, |_| code::site(site));
         if let Some(pen) = pen {
-            pen.acquire(object, taken);
+            pen.acquire(object, site);
         }
         Self {
             object,
             holder: Holder::new(pen),
-            taken,
+            taken: site,
         }
     }
 
@@ -334,7 +387,7 @@ impl<'a> Exclusive<'a> {
         Shared {
             object,
             holder: Holder::new(pen),
-            taken: pen.map_or(0, |_| code::site(site)),
+            taken: site,
         }
     }
 }
@@ -351,8 +404,8 @@ impl Drop for Exclusive<'_> {
 
 /// A release that is a record of its own.
 #[inline(never)]
-extern "C" fn release_slow(object: &Object, taken: u32) {
-    finish(|pen| pen.release(object, taken));
+extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {
+    finish(|pen| pen.release(object, code::site(taken)));
 }
 
 /// A lock is held by several; dropped right before it is given back.
@@ -360,7 +413,7 @@ extern "C" fn release_slow(object: &Object, taken: u32) {
 pub(crate) struct Shared<'a> {
     object: &'a Object,
     holder: Holder,
-    taken: u32,
+    taken: &'static Location<'static>,
 }
 
 impl<'a> Shared<'a> {
@@ -372,14 +425,13 @@ impl<'a> Shared<'a> {
         object: &'a Object,
         site: &'static Location<'static>,
     ) -> Self {
-        let taken = pen.map_or(0, |_| code::site(site));
         if let Some(pen) = pen {
-            pen.acquire_shared(object, taken);
+            pen.acquire_shared(object, site);
         }
         Self {
             object,
             holder: Holder::new(pen),
-            taken,
+            taken: site,
         }
     }
 
@@ -403,8 +455,8 @@ impl Drop for Shared<'_> {
 
 /// A release that is a record of its own.
 #[inline(never)]
-extern "C" fn release_shared_slow(object: &Object, taken: u32) {
-    finish(|pen| pen.release_shared(object, taken));
+extern "C" fn release_shared_slow(object: &Object, taken: &'static Location<'static>) {
+    finish(|pen| pen.release_shared(object, code::site(taken)));
 }
 
 /// What a raw lock carries, which is taken and given back without a guard, perhaps by different
@@ -442,12 +494,10 @@ impl Gate {
         &self.object
     }
 
-    /// Remembers where the lock is taken: the site's code.
+    /// Remembers where the lock is taken.
     #[inline]
-    fn take_at(&self, site: &'static Location<'static>) -> u32 {
-        let site = code::site(site);
-        self.taken.store(site, Ordering::Relaxed);
-        site
+    fn take_at(&self, site: &'static Location<'static>) {
+        self.taken.store(code::site(site), Ordering::Relaxed);
     }
 
     /// The lock has just been taken exclusively; `pen` was asked for before that.
@@ -455,7 +505,8 @@ impl Gate {
     pub(crate) fn entered(&self, pen: Option<Pen>, site: &'static Location<'static>) {
         self.recorded.store(pen.is_some(), Ordering::Relaxed);
         if let Some(pen) = pen {
-            pen.acquire(&self.object, self.take_at(site));
+            self.take_at(site);
+            pen.acquire(&self.object, site);
             if GUARDS_MOVE {
                 // Another strand may give it back, and its record must not wait for ours.
                 pen.writer().flush();
@@ -475,7 +526,8 @@ impl Gate {
     #[inline]
     pub(crate) fn entered_shared(&self, pen: Option<Pen>, site: &'static Location<'static>) {
         if let Some(pen) = pen {
-            pen.acquire_shared(&self.object, self.take_at(site));
+            self.take_at(site);
+            pen.acquire_shared(&self.object, site);
         }
     }
 

@@ -80,7 +80,7 @@ impl Strand {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();
-    if strand.is_ready() {
+    if strand.buffer.is_ready() {
         Some(Pen(strand))
     } else if strand.is_untracked() {
         None
@@ -96,7 +96,7 @@ fn slow_pen() -> Option<Pen> {
     if ptr::eq(strand, &UNREGISTERED.0) {
         return register();
     }
-    if strand.is_busy() {
+    if strand.buffer.is_busy() {
         // This is a signal handler, and what it has interrupted must find everything as it was.
         return None;
     }

@@ -12,7 +12,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 pub(crate) use self::current::{
     Child, Pen, Suspended, Untracked, current, current_name, exit, is_first_of_family,
@@ -36,8 +36,6 @@ use crate::mark::Block;
 pub(crate) struct Strand {
     // What every operation looks at, in one cache line.
     pub(in crate::record) buffer: Buffer,
-    /// Whether the strand is in the middle of an operation; see [`Writer`].
-    busy: AtomicBool,
     /// Changes whenever what was recorded so far no longer speaks for what comes: at transaction
     /// boundaries, and outside of transactions with every record. Different strands never share
     /// one. The lowest two bits are 0.
@@ -76,9 +74,8 @@ unsafe impl Sync for Nobody {}
 
 impl Nobody {
     const fn new() -> Self {
-        let mut strand = Strand::new(NonNull::dangling(), NOBODYS_EPOCH, 0, 0, false);
-        strand.buffer = Buffer::none();
-        Nobody(strand)
+        let (buffer, chunk) = (Buffer::none(), NonNull::dangling());
+        Nobody(Strand::new(buffer, chunk, NOBODYS_EPOCH, 0, 0, false))
     }
 }
 
@@ -88,10 +85,16 @@ pub(in crate::record) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 impl Strand {
-    const fn new(chunk: NonNull<Chunk>, epoch: u64, id: u32, family: u32, forked: bool) -> Strand {
+    const fn new(
+        buffer: Buffer,
+        first: NonNull<Chunk>,
+        epoch: u64,
+        id: u32,
+        family: u32,
+        forked: bool,
+    ) -> Strand {
         Strand {
-            buffer: Buffer::new(chunk),
-            busy: AtomicBool::new(false),
+            buffer,
             epoch: Cell::new(epoch),
             state: Cell::new(State::NEW),
             block: Cell::new(ptr::null()),
@@ -102,7 +105,7 @@ impl Strand {
             forked,
             id,
             first_family: family,
-            first: chunk,
+            first,
             name: OnceLock::new(),
             origin: Cell::new(Origin::UNKNOWN),
             next: AtomicPtr::new(ptr::null_mut()),
@@ -113,7 +116,8 @@ impl Strand {
     fn allocate(family: u32, forked: bool) -> Option<NonNull<Strand>> {
         let chunk = pool::first_chunk()?;
         let epoch = SERIAL.fetch_add(1, Ordering::Relaxed) << 40;
-        let strand = Strand::new(chunk, epoch, pool::strand(forked), family, forked);
+        let (buffer, id) = (Buffer::new(chunk), pool::strand(forked));
+        let strand = Strand::new(buffer, chunk, epoch, id, family, forked);
         strand.follow_settings();
         // SAFETY: the layout is not of size zero.
         let memory =
@@ -189,7 +193,7 @@ impl Strand {
 
     #[inline(always)]
     pub(in crate::record) fn address(&self) -> usize {
-        ptr::from_ref(self).addr()
+        self as *const Strand as usize
     }
 }
 
@@ -225,10 +229,10 @@ impl Seen {
 }
 
 impl Strand {
-    /// Tells the present epoch and length from all others that the strand has had in the chunk.
+    /// Tells the present epoch and record from all others that the strand has had in the chunk.
     #[inline(always)]
     fn stamp(&self) -> u64 {
-        self.epoch.get() ^ u64::from(self.buffer.len()) << 48
+        self.epoch.get() ^ self.buffer.mark() << 48
     }
 
     /// The last record, if it is an access of this atomic in the present epoch. Only then may the

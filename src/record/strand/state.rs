@@ -37,6 +37,8 @@ impl State {
 
     /// In one block, in which everything was published.
     pub(super) const INSIDE: State = State(Self::BLOCK);
+    /// In one block that has recorded nothing, after another one.
+    pub(super) const AT_BEGIN: State = State(Self::BLOCK | Self::BOUNDS);
     /// Outside of blocks, after one that recorded something.
     pub(super) const AFTERWARDS: State = State(ENDED);
 
@@ -121,6 +123,12 @@ impl State {
 
     pub(super) fn without_reports(self) -> State {
         self.without(Self::REPORTS)
+    }
+
+    /// With an acquire of this object held back.
+    #[inline(always)]
+    pub(super) fn holding(self, object: u32) -> State {
+        State(self.0 | u64::from(object) << 32)
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use super::state::State;
 use super::{Pen, Strand, untracked};
 use crate::mark::Block;
-use crate::record::buffer::chunk::Chunk;
+use crate::record::buffer::chunk::{Chunk, Slot, fetch_ahead};
 use crate::record::buffer::record::{BEGINS, ENDED, Record, WRITE, What};
 use crate::record::buffer::{code, pool};
 use crate::record::host::guarded;
@@ -34,37 +34,33 @@ use crate::record::ops::object::{Number, Object};
 use crate::record::stacks;
 
 /// A strand in the middle of an operation. There is one at a time.
+///
+/// What is not inlined takes the strand or the writer by value: whose address nobody has is kept in
+/// a register.
 #[repr(transparent)]
 pub(in crate::record) struct Writer<'a>(&'a Strand);
 
 impl Drop for Writer<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        self.0.busy.store(false, Ordering::Relaxed);
+        self.0.go_on_at(self.0.buffer.next());
     }
 }
 
 impl Strand {
-    /// Whether there is room for an operation's records, nobody wants the strand to look up, and it
-    /// is not in the middle of anything.
+    /// The strand is no longer in the middle of an operation. Its next record goes here.
     #[inline(always)]
-    pub(super) fn is_ready(&self) -> bool {
-        self.buffer.is_ready() && !self.is_busy()
-    }
-
-    /// Whether the strand is in the middle of an operation: whoever asks is a signal handler.
-    #[inline(always)]
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed)
+    fn go_on_at(&self, next: *mut Slot) {
+        compiler_fence(Ordering::SeqCst);
+        self.buffer.open_at(next);
     }
 
     /// The strand is in the middle of an operation as long as this lives. It was not before.
     #[inline(always)]
     pub(in crate::record) fn writer(&self) -> Writer<'_> {
         #[cfg(test)]
-        assert!(!self.is_busy());
-        self.busy.store(true, Ordering::Relaxed);
+        assert!(!self.buffer.is_busy());
+        self.buffer.shut();
         // Nothing of the operation comes before: a signal handler is of the same thread, so the
         // compiler alone must be told.
         compiler_fence(Ordering::SeqCst);
@@ -104,32 +100,38 @@ impl<'a> Writer<'a> {
     /// The same.
     #[inline(always)]
     pub(in crate::record) fn push_record(&self, record: Record) {
-        if self.state().needs_preparation() {
-            self.prepare(record.what());
+        let Writer(strand) = *self;
+        if self.state().needs_preparation() || strand.buffer.is_full() {
+            push_slow(strand, record);
+        } else {
+            self.write(record);
         }
-        self.write(record);
     }
 
-    /// Publishes what is held back, and writes the block and the stack where these are due before a
-    /// record.
-    #[inline(never)]
-    extern "C" fn prepare(&self, what: What) {
+    /// Publishes what is held back, writes the block and the stack where these are due before a
+    /// record, and makes room for that.
+    fn prepare(&self, what: What) {
         self.flush();
         self.write_block();
         if self.state().wants_stacks() && what.is_access() && self.state().in_block() {
             if let Some(stack) = untracked(|| guarded(stacks::capture)) {
+                self.make_room();
                 self.write(Record::new(What::Stack, stack, 0, 0));
             }
         }
+        self.make_room();
     }
 
     /// Writes a record, for which nothing is to be prepared, and comes to the next state.
-    #[inline(always)]
     fn append(&self, record: Record, next: State) {
+        self.make_room();
+        self.append_in(record, next);
+    }
+
+    /// The same, where there is room.
+    #[inline(always)]
+    fn append_in(&self, record: Record, next: State) {
         let Writer(strand) = *self;
-        if strand.buffer.is_full() {
-            self.overflow();
-        }
         strand.buffer.append(record);
         strand.state.set(next);
         if !next.in_block() {
@@ -137,12 +139,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Goes on in another chunk in the middle of an operation: it writes more than is reserved for
-    /// one, or signal handlers have written since it asked for its pen. It has drawn tickets, so it
-    /// cannot wait.
-    #[cold]
-    #[inline(never)]
-    extern "C" fn overflow(&self) {
+    /// Goes on in another chunk, if this one is full in the middle of an operation: it writes more
+    /// than is reserved for one, or signal handlers have written since it asked for its pen. It has
+    /// drawn tickets, so it cannot wait.
+    fn make_room(&self) {
+        if !self.0.buffer.is_full() {
+            return;
+        }
         let Some(chunk) = untracked(pool::chunk_at_once) else {
             std::alloc::handle_alloc_error(Layout::new::<Chunk>());
         };
@@ -157,12 +160,12 @@ impl<'a> Writer<'a> {
         self.0.seen.forget();
     }
 
-    /// Writes a record, for which nothing is to be prepared, and publishes it.
+    /// Writes a record, for which nothing is to be prepared and there is room, and publishes it.
     #[inline(always)]
     fn write(&self, record: Record) {
         let state = self.state();
         debug_assert!(state.held() == 0);
-        self.append(record.after(state.0), state.without(State::BOUNDS));
+        self.append_in(record.after(state.0), state.without(State::BOUNDS));
         // Last, because the collector frees a strand whose exit is published.
         self.0.buffer.publish();
     }
@@ -206,40 +209,51 @@ impl<'a> Writer<'a> {
 
     /// Records an acquire, which is published when its release is, or something else before that.
     #[inline(always)]
-    pub(in crate::record) fn hold_back(&self, acquire: Record) {
-        if self.state().needs_preparation() {
+    pub(in crate::record) fn hold_back(self, acquire: Record) {
+        let state = self.state();
+        let lock = acquire.target();
+        if self.0.buffer.is_full() {
             self.hold_back_slow(acquire);
-        } else {
-            self.append_held(acquire);
-        }
-    }
-
-    #[inline(always)]
-    fn append_held(&self, acquire: Record) {
-        let state = self.state();
-        let held = u64::from(acquire.target()) << 32;
-        let next = State(state.without(State::BOUNDS).0 | held);
-        self.append(acquire.after(state.0), next);
-    }
-
-    /// Records an acquire while another one is held back, or where the block or the stack is due.
-    #[inline(never)]
-    extern "C" fn hold_back_slow(&self, acquire: Record) {
-        let state = self.state();
-        if state.only_holds() && state.in_block() && !self.0.buffer.is_full() {
+        } else if state == State::AT_BEGIN {
+            self.finish(acquire.after(State::BOUNDS), State::INSIDE.holding(lock));
+        } else if !state.needs_preparation() {
+            if !state.in_block() {
+                self.0.new_epoch();
+            }
+            let next = state.without(State::BOUNDS).holding(lock);
+            self.finish(acquire.after(state.0), next);
+        } else if state.only_holds() && state.in_block() {
             // Both are.
             let both = State(state.without(State::HELD).0 | State::TWO_HELD);
-            self.0.state.set(both);
-            return self.append_held(acquire);
+            self.finish(acquire, both.holding(lock));
+        } else {
+            self.hold_back_slow(acquire);
         }
-        if state.wants_stacks() {
+    }
+
+    /// Writes a record, for which there is room, comes to the next state, and goes on.
+    #[inline(always)]
+    fn finish(self, record: Record, next: State) {
+        let Writer(strand) = self;
+        mem::forget(self);
+        strand.state.set(next);
+        strand.go_on_at(strand.buffer.append(record));
+    }
+
+    /// Records an acquire where the block or the stack is due, outside of blocks another one is
+    /// held back, or there is no room.
+    #[inline(never)]
+    extern "C" fn hold_back_slow(self, acquire: Record) {
+        if self.state().wants_stacks() {
             self.prepare(What::Acquire);
             // What happens in the section is recorded where it happens.
             return self.write(acquire);
         }
         self.flush();
         self.write_block();
-        self.append_held(acquire);
+        let state = self.state();
+        let next = state.without(State::BOUNDS).holding(acquire.target());
+        self.append(acquire.after(state.0), next);
     }
 
     /// Whether this object's acquire is the last record, and is held back.
@@ -255,12 +269,16 @@ impl<'a> Writer<'a> {
     /// not if that is too far away for a record.
     #[inline(always)]
     pub(in crate::record) fn touch(
-        &self,
+        self,
         how: u32,
         object: &Object,
         site: &'static Location<'static>,
     ) -> bool {
-        self.holds_back(object) && self.amend(0, how, site)
+        let next = self.0.buffer.next();
+        let is_noted = self.holds_back(object) && self.amend(next, how, site);
+        self.0.go_on_at(next);
+        mem::forget(self);
+        is_noted
     }
 
     /// Remembers that the content of the lock was touched, if it is the first of two that are held
@@ -271,21 +289,25 @@ impl<'a> Writer<'a> {
         object: &Object,
         site: &'static Location<'static>,
     ) -> bool {
-        self.state().0 & State::TWO_HELD != 0
-            && self.0.buffer.unpublished(1).target() == object.id.number()
-            && self.amend(1, how, site)
+        let buffer = &self.0.buffer;
+        if self.state().0 & State::TWO_HELD == 0 {
+            return false;
+        }
+        let second = buffer.last();
+        buffer.unpublished(second).target() == object.id.number() && self.amend(second, how, site)
     }
 
+    /// Notes in the record before a slot, an acquire, how the content was touched.
     #[inline(always)]
-    fn amend(&self, back: u32, how: u32, site: &'static Location<'static>) -> bool {
+    fn amend(&self, next: *mut Slot, how: u32, site: &'static Location<'static>) -> bool {
         let buffer = &self.0.buffer;
-        let acquire = buffer.unpublished(back);
+        let acquire = buffer.unpublished(next);
         if acquire.is_touched(how) {
             return true;
         }
         let touched = acquire.touched(how, code::distance(acquire.site(), site));
         if let Some(touched) = touched {
-            buffer.amend(back, touched);
+            buffer.amend(next, touched);
         }
         touched.is_some()
     }
@@ -295,9 +317,9 @@ impl<'a> Writer<'a> {
     pub(in crate::record) fn take_back_read(&self, object: &Object) {
         let buffer = &self.0.buffer;
         if !self.state().in_block() && self.holds_back(object) {
-            let acquire = buffer.unpublished(0);
+            let acquire = buffer.unpublished(buffer.next());
             if !acquire.is_touched(WRITE) {
-                buffer.amend(0, acquire.unread());
+                buffer.amend(buffer.next(), acquire.unread());
             }
         }
     }
@@ -316,38 +338,20 @@ impl<'a> Writer<'a> {
     // Not in line, so that the drop of a guard is: otherwise the guard is in memory.
     #[inline(never)]
     extern "C" fn close_section(self) {
-        let buffer = &self.0.buffer;
-        let (chunk, len) = (buffer.chunk(), buffer.len());
-        buffer.amend(0, buffer.unpublished(0).section());
-        self.clear_held();
-        chunk.publish(len);
-        drop(self);
-        chunk.fetch_ahead(len);
+        let (buffer, next) = (&self.0.buffer, self.0.buffer.next());
+        buffer.amend(next, buffer.unpublished(next).section());
+        self.0.clear_held();
+        buffer.chunk().publish(next);
+        self.0.go_on_at(next);
+        mem::forget(self);
+        fetch_ahead(next);
     }
 
     /// Publishes what is held back.
     #[inline(always)]
     pub(in crate::record) fn flush(&self) {
         if self.state().held() != 0 {
-            self.flush_held();
-        }
-    }
-
-    #[inline(never)]
-    extern "C" fn flush_held(&self) {
-        self.clear_held();
-        self.0.buffer.publish();
-    }
-
-    /// What was held back is published next.
-    #[inline(always)]
-    fn clear_held(&self) {
-        let state = self.state();
-        self.0
-            .state
-            .set(state.without(State::HELD | State::TWO_HELD));
-        if !state.in_block() {
-            self.0.new_epoch();
+            flush_held(self.0);
         }
     }
 
@@ -377,7 +381,7 @@ impl<'a> Writer<'a> {
             }
             0
         } else {
-            self.0.buffer.publish_end();
+            self.0.buffer.chunk().publish_end(self.0.buffer.next());
             ENDED
         };
         let next = state.without(BEGINS | State::BLOCK_DUE | State::UNWINDING);
@@ -386,14 +390,39 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Publishes what is held back, where something is.
+#[inline(never)]
+extern "C" fn flush_held(strand: &Strand) {
+    strand.clear_held();
+    strand.buffer.publish();
+}
+
+/// Records something that needs preparation, or for which there is no room.
+#[inline(never)]
+extern "C" fn push_slow(strand: &Strand, record: Record) {
+    // The strand is busy, and stays so.
+    let writer = mem::ManuallyDrop::new(Writer(strand));
+    writer.prepare(record.what());
+    writer.write(record);
+}
+
 impl Strand {
+    /// What was held back is published next.
+    #[inline(always)]
+    fn clear_held(&self) {
+        let state = self.state.get();
+        self.state.set(state.without(State::HELD | State::TWO_HELD));
+        if !state.in_block() {
+            self.new_epoch();
+        }
+    }
+
     /// The outermost block begins, and everything is published.
     ///
     /// Not busy: a signal handler that comes before the state is set has done something outside of
     /// blocks, after which an end is said once more than it was, and nobody minds.
     #[inline(always)]
-    pub(in crate::record) fn begin(&self, block: &'static Block) {
-        let State(state) = self.state.get();
+    pub(in crate::record) fn begin(&self, State(state): State, block: &'static Block) {
         let mut begun = state | State::BLOCK | BEGINS;
         self.new_epoch();
         // Most often it is the same again.
@@ -412,10 +441,12 @@ impl Strand {
         let is_usual = self.state.get() == State::INSIDE && !std::thread::panicking();
         if is_usual {
             // A signal handler has left this state as it was.
-            let _writer = self.writer();
+            mem::forget(self.writer());
             self.state.set(State::AFTERWARDS);
             self.new_epoch();
-            self.buffer.publish_end();
+            let next = self.buffer.next();
+            self.buffer.chunk().publish_end(next);
+            self.go_on_at(next);
         }
         is_usual
     }
