@@ -397,12 +397,25 @@ impl Drop for Exclusive<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if !self.holder.closes(self.object) {
-            release_slow(self.object, self.taken);
+            release(self.object, self.taken);
         }
     }
 }
 
 /// A release that is a record of its own.
+#[inline(never)]
+extern "C" fn release(object: &Object, taken: &'static Location<'static>) {
+    match (pen(), code::near(taken)) {
+        (Some(pen), Some(taken)) if pen.0.state.get().held() == 0 => {
+            let (id, ticket) = (object.id.number(), object.order.draw());
+            pen.writer().push(What::Release, id, ticket, taken);
+        }
+        _ => release_slow(object, taken),
+    }
+}
+
+/// The same, where something is held back, or the strand is suspended, or far from here.
+#[cold]
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {
     finish(|pen| pen.release(object, code::site(taken)));
