@@ -386,15 +386,16 @@ impl Buffer {
 
 /// Fetches the cache line of a slot that will be written soon. The collector has it, and to wait
 /// for it would hold up the next locked instruction.
+#[cfg(not(loom))]
 #[inline(always)]
 pub(crate) fn fetch_ahead(next: *mut Slot) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: reads and writes nothing that the program could see; processors without the
     // instruction pass over it.
     unsafe {
         std::arch::asm!("prefetchw [{} + 256]", in(reg) next, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = next;
 }
 
