@@ -14,7 +14,6 @@ pub mod blocks;
 mod deadlock;
 mod feed;
 mod hand_over;
-mod ledger;
 mod locks;
 mod minimal;
 mod order;
@@ -29,9 +28,9 @@ pub use crate::forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
     ForecastViolation, ForecastWait,
 };
+pub use crate::trace::ledger::{Ledger, Resolved};
 pub use deadlock::Deadlocks;
 pub use feed::Feed;
-pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
 pub use order::{Order, Period};
