@@ -1,8 +1,6 @@
 //! Lists that are kept once, however often they occur.
 
 use super::Sparse;
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 /// Numbered lists, one after the other in memory. Number 0 is the empty one.
@@ -11,7 +9,7 @@ pub(crate) struct Lists<T> {
     items: Vec<T>,
     /// Where each list ends in `items`; the next one begins there.
     ends: Vec<u32>,
-    /// By the hash of a list, or one of the next numbers.
+    /// By the key of a list.
     ids: Sparse,
 }
 
@@ -25,27 +23,21 @@ impl<T> Default for Lists<T> {
     }
 }
 
-impl<T: Copy + Eq + Hash> Lists<T> {
-    /// The number of a list, and whether it is new.
-    pub(crate) fn intern(&mut self, list: &[T]) -> (u32, bool) {
-        if list.is_empty() {
+impl<T> Lists<T> {
+    /// The number of the list with this key, and whether it is new. The key tells it from all
+    /// others; the empty one's is 0.
+    pub(crate) fn intern(&mut self, key: u64, list: impl Iterator<Item = T>) -> (u32, bool) {
+        if key == 0 {
             return (0, false);
         }
-        let mut hasher = FxHasher::default();
-        list.iter().for_each(|item| item.hash(&mut hasher));
-        let mut hash = hasher.finish();
-        while let Some(id) = self.ids.get(hash) {
-            if self.get(id) == list {
-                return (id, false);
-            }
-            hash = hash.wrapping_add(1);
+        let next = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
+        let id = self.ids.get_or_insert(key, next);
+        if id == next {
+            self.items.extend(list);
+            let end = u32::try_from(self.items.len());
+            self.ends.push(end.expect("fewer than 2^32 items in lists"));
         }
-        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
-        self.items.extend_from_slice(list);
-        let end = u32::try_from(self.items.len());
-        self.ends.push(end.expect("fewer than 2^32 items in lists"));
-        self.ids.insert(hash, id);
-        (id, true)
+        (id, id == next)
     }
 
     /// The list of a number.
@@ -79,7 +71,7 @@ mod tests {
     #[test]
     fn a_list_has_one_number_and_leads_back_to_its_items() {
         let mut lists = Lists::default();
-        assert_eq!(lists.intern(&[]), (0, false));
+        assert_eq!(lists.intern(0, [].into_iter()), (0, false));
         // Every list of up to four items out of three, twice.
         let all = || {
             (0..=4_u32).flat_map(|len| {
@@ -89,9 +81,16 @@ mod tests {
                 })
             })
         };
-        let numbers: Vec<u32> = all().map(|list| lists.intern(&list).0).collect();
+        let key = |list: &[u32]| {
+            list.iter()
+                .fold(0, |key, &item| key * 4 + 1 + u64::from(item))
+        };
+        let numbers: Vec<u32> = all()
+            .map(|list| lists.intern(key(&list), list.iter().copied()).0)
+            .collect();
         for (list, number) in all().zip(numbers) {
-            assert_eq!(lists.intern(&list), (number, false));
+            let again = lists.intern(key(&list), [].into_iter());
+            assert_eq!(again, (number, false));
             assert_eq!(lists.get(number), list);
         }
         assert_eq!(lists.len(), all().count());
