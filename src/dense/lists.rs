@@ -1,6 +1,8 @@
 //! Lists that are kept once, however often they occur.
 
 use super::Sparse;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 /// Numbered lists, one after the other in memory. Number 0 is the empty one.
@@ -9,7 +11,7 @@ pub(crate) struct Lists<T> {
     items: Vec<T>,
     /// Where each list ends in `items`; the next one begins there.
     ends: Vec<u32>,
-    /// By the key of a list.
+    /// By the hash of a list, or one of the next numbers.
     ids: Sparse,
 }
 
@@ -23,21 +25,27 @@ impl<T> Default for Lists<T> {
     }
 }
 
-impl<T> Lists<T> {
-    /// The number of the list with this key, and whether it is new. The key tells it from all
-    /// others; the empty one's is 0.
-    pub(crate) fn intern(&mut self, key: u64, list: impl Iterator<Item = T>) -> (u32, bool) {
-        if key == 0 {
+impl<T: Copy + Eq + Hash> Lists<T> {
+    /// The number of a list, and whether it is new.
+    pub(crate) fn intern(&mut self, list: &[T]) -> (u32, bool) {
+        if list.is_empty() {
             return (0, false);
         }
-        let next = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
-        let id = self.ids.get_or_insert(key, next);
-        if id == next {
-            self.items.extend(list);
-            let end = u32::try_from(self.items.len());
-            self.ends.push(end.expect("fewer than 2^32 items in lists"));
+        let mut hasher = FxHasher::default();
+        list.iter().for_each(|item| item.hash(&mut hasher));
+        let mut hash = hasher.finish();
+        while let Some(id) = self.ids.get(hash) {
+            if self.get(id) == list {
+                return (id, false);
+            }
+            hash = hash.wrapping_add(1);
         }
-        (id, id == next)
+        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
+        self.items.extend_from_slice(list);
+        let end = u32::try_from(self.items.len());
+        self.ends.push(end.expect("fewer than 2^32 items in lists"));
+        self.ids.insert(hash, id);
+        (id, true)
     }
 
     /// The list of a number.
@@ -71,7 +79,7 @@ mod tests {
     #[test]
     fn a_list_has_one_number_and_leads_back_to_its_items() {
         let mut lists = Lists::default();
-        assert_eq!(lists.intern(0, [].into_iter()), (0, false));
+        assert_eq!(lists.intern(&[]), (0, false));
         // Every list of up to four items out of three, twice.
         let all = || {
             (0..=4_u32).flat_map(|len| {
@@ -81,16 +89,9 @@ mod tests {
                 })
             })
         };
-        let key = |list: &[u32]| {
-            list.iter()
-                .fold(0, |key, &item| key * 4 + 1 + u64::from(item))
-        };
-        let numbers: Vec<u32> = all()
-            .map(|list| lists.intern(key(&list), list.iter().copied()).0)
-            .collect();
+        let numbers: Vec<u32> = all().map(|list| lists.intern(&list).0).collect();
         for (list, number) in all().zip(numbers) {
-            let again = lists.intern(key(&list), [].into_iter());
-            assert_eq!(again, (number, false));
+            assert_eq!(lists.intern(&list), (number, false));
             assert_eq!(lists.get(number), list);
         }
         assert_eq!(lists.len(), all().count());

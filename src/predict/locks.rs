@@ -3,9 +3,8 @@
 //! A lock state is what decides, for nested locking, whether two strands can stand at two places at
 //! the same time (Kahlon, Ivancic, Gupta, CAV 2005): the *lockset*, and for each lock of it the
 //! *acquisition history*, the locks that were acquired after it, released or not. The states are
-//! interned by a number of 64 bits that changes with each lock event, so that equality is a
-//! comparison of two integers, and a lock event one look-up: a program has few states, however long
-//! it runs. Two of a million states have the same number with a probability of less than 10^-7.
+//! interned, so that equality is a comparison of two integers, and a lock event is one look-up of
+//! (state, operation, lock): a program has few states, however long it runs.
 //!
 //! A history keeps its first [`HISTORY`] locks, so that who holds a lock for long does not come to
 //! a new state with every lock that is taken meanwhile. What is left out could only exclude more,
@@ -15,7 +14,7 @@
 //! counts as taken exclusively.
 
 use super::changes_lock;
-use crate::dense::{Dense, Lists, mix};
+use crate::dense::{Dense, Lists};
 use crate::trace::{Event, ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,58 +49,9 @@ impl Hold {
     fn bloom(self) -> u64 {
         1 << (self.lock.0 % 64)
     }
-
-    /// Tells it from all others, as a part of a sum, too.
-    fn key(self) -> u64 {
-        mix(mix(
-            (u64::from(self.lock.0) << 1 | u64::from(self.shared)) + 1
-        ))
-    }
 }
 
-/// A lock that a strand holds.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    hold: Hold,
-    /// The locks that were taken after it, each once.
-    taken: [Hold; HISTORY],
-    count: usize,
-    /// The sum of their keys.
-    key: u64,
-}
-
-impl Held {
-    fn new(hold: Hold) -> Held {
-        Held {
-            hold,
-            taken: [hold; HISTORY],
-            count: 0,
-            key: 0,
-        }
-    }
-
-    fn taken(&self) -> &[Hold] {
-        &self.taken[..self.count]
-    }
-
-    /// Another lock is taken.
-    fn take(&mut self, other: Hold) {
-        match self.taken().iter().position(|hold| hold.lock == other.lock) {
-            Some(at) if self.taken[at].shared && !other.shared => {
-                self.key = self.key.wrapping_sub(self.taken[at].key());
-                self.taken[at] = other;
-            }
-            None if self.count < HISTORY => {
-                self.taken[self.count] = other;
-                self.count += 1;
-            }
-            _ => return,
-        }
-        self.key = self.key.wrapping_add(other.key());
-    }
-}
-
-/// An interned acquisition history: each lock once. The first is the empty one.
+/// An interned acquisition history: sorted, each lock once. The first is the empty one.
 type History = u32;
 
 /// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
@@ -116,70 +66,70 @@ struct Bloom {
 /// Takes every event; those that are no lock operation change nothing. A release of a lock that the
 /// strand does not hold is let pass (a well-formed trace has none), and so is an acquire of one
 /// that it does hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Locks {
     /// Locksets in the order of acquisition, and for each lock what was taken after it.
     states: Lists<(Hold, History)>,
     /// The holds of `states`.
     held: Vec<Hold>,
-    blooms: Dense<u32, Bloom>,
+    blooms: Vec<Bloom>,
     /// Who goes from one state to the next leaves most of them as they are.
     histories: Lists<Hold>,
-    /// The locks of each strand, in the order of acquisition, and its state.
-    strands: Dense<StrandId, (Vec<Held>, LockState)>,
+    transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
+    current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
     /// transaction shares its number, so that shared locks can be held twice under one.
     again: FxHashMap<(StrandId, ObjectId), u32>,
     not_nested: Option<u64>,
 }
 
+impl Default for Locks {
+    fn default() -> Locks {
+        Locks {
+            states: Lists::default(),
+            held: Vec::new(),
+            blooms: vec![Bloom::default()],
+            histories: Lists::default(),
+            transitions: FxHashMap::default(),
+            current: Dense::new(),
+            again: FxHashMap::default(),
+            not_nested: None,
+        }
+    }
+}
+
 impl Locks {
     /// Takes the next event; true if it changed its strand's lock state.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) -> bool {
-        if !changes_lock(event.op) {
+        let op = match event.op {
+            Op::ReleaseShared => Op::Release,
+            op if changes_lock(op) => op,
+            _ => return false,
+        };
+        let from = *self.current.entry(event.strand);
+        let key = (from, op, event.object());
+        let known = self.transitions.get(&key).copied();
+        let Some(to) = known.or_else(|| self.change(key, position)) else {
+            return self.again(event, op);
+        };
+        if op == Op::Release && !self.again.is_empty() && self.again(event, op) {
             return false;
         }
-        let (op, lock) = (event.op, event.object());
-        let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
-        let hold = Hold { lock, shared };
-        let (held, _) = self.strands.entry(event.strand);
-        let own = held.iter().position(|held| held.hold.lock == lock);
-        match (op, own) {
-            (Op::Acquire | Op::AcquireShared, None) => {
-                held.iter_mut().for_each(|held| held.take(hold));
-                held.push(Held::new(hold));
-            }
-            (Op::Release | Op::ReleaseShared, Some(own)) => {
-                if own + 1 < held.len() {
-                    self.not_nested.get_or_insert(position);
-                }
-                if !self.again.is_empty() && self.again(event) {
-                    return false;
-                }
-                self.strands[event.strand].0.remove(own);
-            }
-            (Op::Downgrade, Some(own)) => held[own].hold = hold,
-            (Op::Upgrade, Some(own)) => {
-                held.iter_mut().for_each(|held| held.take(hold));
-                // What is upgraded excludes others from now on only.
-                held[own] = Held::new(hold);
-            }
-            _ => return self.again(event),
-        }
-        self.intern(event.strand)
+        self.current[event.strand] = to;
+        to != from
     }
 
     /// Counts what is held more than once. True if a release only undid such a second hold.
     #[cold]
-    fn again(&mut self, event: Event) -> bool {
+    fn again(&mut self, event: Event, op: Op) -> bool {
         let key = (event.strand, event.object());
-        match (event.op, self.again.get_mut(&key)) {
+        match (op, self.again.get_mut(&key)) {
             (Op::Acquire | Op::AcquireShared, _) => {
                 *self.again.entry(key).or_default() += 1;
                 false
             }
-            (Op::Release | Op::ReleaseShared, Some(count)) => {
+            (Op::Release, Some(count)) => {
                 *count -= 1;
                 if *count == 0 {
                     self.again.remove(&key);
@@ -190,37 +140,76 @@ impl Locks {
         }
     }
 
-    /// Numbers the state that a strand has come to; false if it has had that already.
-    fn intern(&mut self, strand: StrandId) -> bool {
-        let (held, current) = &mut self.strands[strand];
-        let key = held.iter().fold(0, |key: u64, held| {
-            mix(mix(key.wrapping_add(held.hold.key())).wrapping_add(held.key))
-        });
-        let histories = &mut self.histories;
-        let items = held.iter().map(|held| {
-            let history = histories.intern(held.key, held.taken().iter().copied());
-            (held.hold, history.0)
-        });
-        let (id, is_new) = self.states.intern(key, items);
+    /// The state after a change; nothing where the strand holds the lock that it acquires, or does
+    /// not hold the one that it releases.
+    #[cold]
+    fn change(&mut self, key: (LockState, Op, ObjectId), position: u64) -> Option<LockState> {
+        let (from, op, lock) = key;
+        let held = self.held(from);
+        let is_held = held.iter().any(|hold| hold.lock == lock);
+        if is_held == matches!(op, Op::Acquire | Op::AcquireShared) {
+            return None;
+        }
+        if op == Op::Release && held.last().is_some_and(|hold| hold.lock != lock) {
+            // The first such release of the trace is the first of its transition, too.
+            self.not_nested.get_or_insert(position);
+        }
+        let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
+        let hold = Hold { lock, shared };
+        let mut next = self.states.get(from.0).to_vec();
+        let own = next.iter().position(|(held, _)| held.lock == lock);
+        match (op, own) {
+            (Op::Release, Some(own)) => drop(next.remove(own)),
+            (Op::Downgrade, Some(own)) => next[own].0 = hold,
+            _ => {
+                for (_, after) in next.iter_mut().filter(|(held, _)| held.lock != lock) {
+                    *after = self.add(*after, hold);
+                }
+                // What is upgraded excludes others from now on only.
+                match own {
+                    Some(own) => next[own] = (hold, 0),
+                    None => next.push((hold, 0)),
+                }
+            }
+        }
+        let to = self.intern(&next);
+        self.transitions.insert(key, to);
+        Some(to)
+    }
+
+    fn intern(&mut self, state: &[(Hold, History)]) -> LockState {
+        let (id, is_new) = self.states.intern(state);
         if is_new {
             let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
-            let start = self.held.len();
-            self.held.extend(held.iter().map(|held| held.hold));
-            *self.blooms.entry(id) = Bloom {
-                held: bits(&self.held[start..]),
-                taken: held
-                    .iter()
-                    .fold(0, |known, held| known | bits(held.taken())),
-            };
+            self.held.extend(state.iter().map(|(hold, _)| hold));
+            let taken = state.iter().map(|&(_, after)| self.histories.get(after));
+            self.blooms.push(Bloom {
+                held: bits(self.held(LockState(id))),
+                taken: taken.fold(0, |known, taken| known | bits(taken)),
+            });
         }
-        let before = std::mem::replace(current, LockState(id));
-        before.0 != id
+        LockState(id)
+    }
+
+    /// A history after another lock was taken.
+    fn add(&mut self, history: History, hold: Hold) -> History {
+        let known = self.histories.get(history);
+        let (at, rest) = match known.binary_search_by_key(&hold.lock, |hold| hold.lock) {
+            Ok(at) if known[at].shared && !hold.shared => (at, at + 1),
+            Err(at) if known.len() < HISTORY => (at, at),
+            _ => return history,
+        };
+        let (before, behind) = (&known[..at], &known[rest..]);
+        let mut longer = [hold; HISTORY];
+        longer[..at].copy_from_slice(before);
+        longer[at + 1..][..behind.len()].copy_from_slice(behind);
+        self.histories.intern(&longer[..at + 1 + behind.len()]).0
     }
 
     /// A strand's state after the last event that was taken.
     #[inline]
     pub fn state(&self, strand: StrandId) -> LockState {
-        self.strands.get(strand).map_or(LockState::FREE, |it| it.1)
+        self.current.get(strand).copied().unwrap_or_default()
     }
 
     /// The lockset of a state, in the order of acquisition.
@@ -253,15 +242,10 @@ impl Locks {
         self.not_nested
     }
 
-    #[inline]
-    fn bloom(&self, state: LockState) -> Bloom {
-        self.blooms.get(state.0).copied().unwrap_or_default()
-    }
-
     /// Is no lock of one state excluded by a lock of the other?
     #[inline]
     pub fn disjoint(&self, a: LockState, b: LockState) -> bool {
-        let (x, y) = (self.bloom(a), self.bloom(b));
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
         x.held & y.held == 0 || disjoint(self.held(a), self.held(b))
     }
 
@@ -270,10 +254,7 @@ impl Locks {
     /// this is exact.
     #[inline]
     pub fn compatible(&self, a: LockState, b: LockState) -> bool {
-        if a == LockState::FREE || b == LockState::FREE {
-            return true;
-        }
-        let (x, y) = (self.bloom(a), self.bloom(b));
+        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
         self.disjoint(a, b)
             && (x.taken & y.held == 0 || y.taken & x.held == 0 || !self.crosswise(a, b))
     }
@@ -289,8 +270,9 @@ impl Locks {
     }
 
     fn took(&self, history: History, hold: Hold) -> bool {
-        let mut taken = self.histories.get(history).iter();
-        taken.any(|taken| taken.excludes(hold))
+        let history = self.histories.get(history);
+        let at = history.binary_search_by_key(&hold.lock, |hold| hold.lock);
+        at.is_ok_and(|at| history[at].excludes(hold))
     }
 }
 
