@@ -1,6 +1,7 @@
 //! Tables by dense numbers, and vector clocks, which are such tables.
 
 mod lists;
+mod shelf;
 mod sparse;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::ops::{Index, IndexMut};
 
 use crate::trace::{BlockId, ObjectId, StrandId};
 pub(crate) use lists::Lists;
+pub(crate) use shelf::Shelf;
 pub(crate) use sparse::Sparse;
 
 /// A number that is dense: tables are indexed by it.
@@ -158,6 +160,13 @@ pub(crate) fn prefetch<T>(value: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
+}
+
+/// Spreads what tells values apart over all bits.
+#[inline]
+pub(crate) fn mix(value: u64) -> u64 {
+    let value = (value ^ value >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    value ^ value >> 29
 }
 
 /// A vector clock: a time for each chain of events; what is beyond its end is 0.

@@ -7,6 +7,7 @@ mod process;
 use std::process::{Command, Output};
 use std::sync::mpsc;
 
+use aerodrome::cell::Tracked;
 use aerodrome::sync::Mutex;
 use aerodrome::sync::atomic::{AtomicBool, Ordering};
 use aerodrome::{atomic, thread};
@@ -112,6 +113,18 @@ fn looks_twice() {
     );
 }
 
+/// Two threads change a cell without a lock, one after the other.
+#[aerodrome::test]
+fn unguarded() {
+    if !process::is_child() {
+        return;
+    }
+    let total = Tracked::new(1);
+    // SAFETY: `in_turn` lets one of them end before the other begins.
+    let add = || unsafe { total.with_mut(|total| *total += 1) };
+    in_turn(add, add);
+}
+
 fn run(test: &str, predict: &str) -> (Output, String) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture", test])
@@ -213,6 +226,17 @@ fn a_second_look_at_an_atomic_counts_though_it_saw_nothing_new() {
         "{text}"
     );
     assert!(run("looks_twice", "off").0.status.success());
+}
+
+#[test]
+fn races_are_told_of_cells_and_not_of_atomics() {
+    let race = "race: nothing keeps these two apart\n";
+    let (output, text) = run("unguarded", "warn");
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains(race), "{text}");
+    let (_, text) = run("looks_twice", "warn");
+    assert!(text.contains(PREDICTED), "{text}");
+    assert!(!text.contains(race), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Prediction in process: one for each family, from its first event to its end.
 
 use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast};
+use crate::predict::{AnalysisKind, Feed, Forecast, ForecastRace};
 use crate::trace::{Event, Names, Op, Semantics, Then};
 
 /// Feeds a family's events to the predictor.
@@ -77,7 +77,7 @@ impl FamilyPredictor {
     fn stop(&mut self, names: &dyn Names) {
         let running = self.running.take();
         self.forecast = running.map(|running| {
-            let mut forecast = running.finish(names);
+            let mut forecast = finish(*running, names);
             forecast.notes.push(format!(
                 "prediction has looked at the first {} events alone: record a trace with \
                  AERODROME_TRACE, and `aerodrome predict` looks at all of them",
@@ -148,11 +148,26 @@ impl FamilyPredictor {
             Some(forecast) => *forecast,
             None => {
                 self.run(names);
-                self.running?.finish(names)
+                finish(*self.running?, names)
             }
         };
         (!forecast.is_empty() || !forecast.notes.is_empty()).then_some(forecast)
     }
+}
+
+/// What the events predict, without races of what cannot have a data race.
+fn finish(running: Feed, names: &dyn Names) -> Forecast {
+    let mut forecast = running.finish(names);
+    forecast.races.retain(is_on_cell);
+    forecast
+}
+
+/// Whether accesses that nothing keeps apart may be a data race: those of an atomic never are, and
+/// a lock's content is touched under the lock. Only a cell's are as the program makes them.
+fn is_on_cell(race: &ForecastRace) -> bool {
+    let object = race.accesses[0].object.as_ref();
+    let name = object.and_then(|object| object.type_name.as_deref());
+    name.is_some_and(|name| name.starts_with("aerodrome::cell::"))
 }
 
 impl std::fmt::Debug for FamilyPredictor {

@@ -93,6 +93,14 @@ impl Sparse {
         self.slots[slot] = Slot { key, round, number };
     }
 
+    /// The key's number, which is this one from now on if it had none.
+    pub(crate) fn get_or_insert(&mut self, key: u64, number: u32) -> u32 {
+        self.get(key).unwrap_or_else(|| {
+            self.insert(key, number);
+            number
+        })
+    }
+
     /// Forgets a key.
     pub(crate) fn remove(&mut self, key: u64) {
         if self.get(key).is_none() {

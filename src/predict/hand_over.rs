@@ -18,12 +18,9 @@ use super::{Hold, changes_lock, takes_lock};
 use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, StrandId};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// How many events wait at most.
 pub(super) const WINDOW: usize = 4096;
-/// So many are analysed at a time.
-pub(super) const BATCH: usize = 64;
 
 /// Who holds a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,14 +35,15 @@ enum Holder {
 /// Holds events back until it is known whose lock they were made under; see the module.
 #[derive(Debug, Default)]
 pub(super) struct HandOvers {
-    /// Events that wait, after those that do so no longer.
-    window: VecDeque<(Event, u64)>,
+    /// The latest events. So many of them were analysed, and so many need not wait.
+    pub(super) window: Vec<(Event, u64)>,
+    pub(super) analysed: usize,
     pub(super) ready: usize,
     holders: Dense<ObjectId, Holder>,
     readers: FxHashMap<ObjectId, Vec<StrandId>>,
     /// How many locks are held.
     held: usize,
-    /// The position of the last event that was taken.
+    /// The position of the last event before the window.
     left: u64,
     is_late: bool,
 }
@@ -90,7 +88,7 @@ impl HandOvers {
             event.strand == from && event.object() == hold.lock && is_of_lock
         };
         let ready = self.ready;
-        let last = self.window.range(ready..).rposition(is_touch);
+        let last = self.window[ready..].iter().rposition(is_touch);
         self.is_late |= last.is_none();
         let at = last.map_or(ready, |at| ready + at + 1);
         let sent = at.checked_sub(1).map_or(self.left, |at| self.window[at].1);
@@ -102,7 +100,7 @@ impl HandOvers {
         };
         self.window.insert(at, (carry(from, Op::Send), sent));
         let received = carry(next.strand, Op::Recv);
-        self.window.push_back((received, position));
+        self.window.push((received, position));
         let readers = self.readers.get_mut(&hold.lock);
         match (&mut self.holders[hold.lock], readers) {
             (Holder::Readers, Some(readers)) => {
@@ -119,7 +117,7 @@ impl HandOvers {
         if changes_lock(event.op) {
             self.track(event.strand, event.op, event.object());
         }
-        self.window.push_back((event, position));
+        self.window.push((event, position));
         let most = if self.held > 0 { WINDOW } else { 0 };
         self.ready = self.ready.max(self.window.len().saturating_sub(most));
     }
@@ -154,22 +152,14 @@ impl HandOvers {
         self.held = self.held + is_held(*holder) - is_held(before);
     }
 
-    /// Takes the next events that need not wait; false where there are too few of them. Where the
-    /// trace has ended, none need wait.
-    pub(super) fn take(&mut self, batch: &mut Vec<(Event, u64)>, has_ended: bool) -> bool {
-        if has_ended {
-            self.ready = self.window.len();
-        } else if self.ready < BATCH {
-            return false;
+    /// All events that need not wait were analysed.
+    pub(super) fn set_analysed(&mut self) {
+        self.analysed = self.ready;
+        if self.analysed >= WINDOW {
+            self.left = self.window[self.ready - 1].1;
+            self.window.drain(..self.ready);
+            (self.analysed, self.ready) = (0, 0);
         }
-        let (first, _) = self.window.as_slices();
-        let count = self.ready.min(BATCH).min(first.len());
-        batch.clear();
-        batch.extend_from_slice(&first[..count]);
-        self.window.drain(..count);
-        self.ready -= count;
-        self.left = batch.last().map_or(self.left, |&(_, position)| position);
-        count > 0
     }
 }
 

@@ -14,7 +14,6 @@ pub mod blocks;
 mod deadlock;
 mod feed;
 mod hand_over;
-mod ledger;
 mod locks;
 mod minimal;
 mod order;
@@ -29,9 +28,9 @@ pub use crate::forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
     ForecastViolation, ForecastWait,
 };
+pub use crate::trace::ledger::{Ledger, Resolved};
 pub use deadlock::Deadlocks;
 pub use feed::Feed;
-pub use ledger::{Ledger, Resolved};
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
 pub use order::{Order, Period};
@@ -42,8 +41,7 @@ pub use skeleton::Skeleton;
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
 use crate::trace::by_name::names;
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
-use std::sync::Arc;
+use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
 
 /// Which analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -239,7 +237,7 @@ pub struct Context {
     pub period_changed: bool,
     /// The lock state of its strand before it.
     pub before: LockState,
-    transactions: Dense<StrandId, Option<Arc<Transaction>>>,
+    transactions: Dense<StrandId, Option<Transaction>>,
     usages: Dense<ObjectId, Usage>,
 }
 
@@ -260,13 +258,12 @@ impl Context {
         self.period_changed = false;
         match event.op {
             Op::Begin => {
-                let transaction = Transaction {
+                *self.transactions.entry(event.strand) = Some(Transaction {
                     strand: event.strand,
                     block: Some(event.block()),
                     begin: Some(position),
                     site: event.site,
-                };
-                *self.transactions.entry(event.strand) = Some(Arc::new(transaction));
+                });
             }
             Op::End => {
                 *self.transactions.entry(event.strand) = None;
@@ -294,7 +291,7 @@ impl Context {
     /// The strand's open transaction.
     #[inline]
     pub fn transaction(&self, strand: StrandId) -> Option<&Transaction> {
-        self.transactions.get(strand)?.as_deref()
+        self.transactions.get(strand)?.as_ref()
     }
 }
 
@@ -329,13 +326,31 @@ pub trait Analysis {
 /// ```
 #[inline]
 pub fn conflict(a: Op, b: Op) -> bool {
-    is_access(a)
-        && is_access(b)
-        && match (a, b) {
-            (Op::Read, Op::Read) => false,
-            (Op::Update(a), Op::Update(b)) => a != b,
-            _ => true,
+    is_access(a) && is_access(b) && Class::of(a).conflicts(Class::of(b))
+}
+
+/// Accesses that conflict with the same accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Read,
+    Change,
+    Update(Update),
+}
+
+impl Class {
+    #[inline]
+    fn of(op: Op) -> Class {
+        match op {
+            Op::Read => Class::Read,
+            Op::Update(kind) => Class::Update(kind),
+            _ => Class::Change,
         }
+    }
+
+    #[inline]
+    fn conflicts(self, other: Class) -> bool {
+        self != other || self == Class::Change
+    }
 }
 
 /// Reads or changes an object's content.

@@ -2,7 +2,7 @@
 
 use super::blocks::Blocks;
 use super::deadlock::Deadlocks;
-use super::hand_over::{self, BATCH, HandOvers};
+use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{
@@ -38,9 +38,10 @@ pub struct Predictor {
     analyses: Vec<Box<dyn Analysis + Send>>,
     /// So many accesses are shown to an analysis at a time.
     longest: usize,
-    /// The events that are analysed, in memory that is used again.
-    batch: Vec<(Event, u64)>,
 }
+
+/// So many events are analysed at a time.
+const BATCH: usize = 64;
 
 /// How analyses go about it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,7 +110,6 @@ impl Predictor {
             } else {
                 BATCH
             },
-            batch: Vec::new(),
         }
     }
 
@@ -154,17 +154,18 @@ impl Predictor {
             self.hand_overs.hand_over(held, message, event(), position);
         }
         self.hand_overs.push(event(), position);
-        if self.hand_overs.ready >= BATCH {
-            self.analyse_ready(false);
+        if self.hand_overs.ready >= self.hand_overs.analysed + BATCH {
+            self.analyse_ready();
         }
     }
 
     #[inline(never)]
-    fn analyse_ready(&mut self, has_ended: bool) {
-        let mut batch = std::mem::take(&mut self.batch);
-        while self.hand_overs.take(&mut batch, has_ended) {
-            self.analyses.iter().for_each(|it| it.fetch(&batch));
-            let mut rest = &batch[..];
+    fn analyse_ready(&mut self) {
+        let window = std::mem::take(&mut self.hand_overs.window);
+        let ready = self.hand_overs.analysed..self.hand_overs.ready;
+        for batch in window[ready].chunks(BATCH) {
+            self.analyses.iter().for_each(|it| it.fetch(batch));
+            let mut rest = batch;
             while let Some(&(event, position)) = rest.first() {
                 let accesses = rest.iter().take_while(|(event, _)| is_access(event.op));
                 let (run, others) = rest.split_at(accesses.take(self.longest).count().max(1));
@@ -176,7 +177,8 @@ impl Predictor {
                 }
             }
         }
-        self.batch = batch;
+        self.hand_overs.window = window;
+        self.hand_overs.set_analysed();
     }
 
     /// Accesses change nothing of what analyses ask for, but for how objects are used.
@@ -211,7 +213,8 @@ impl Predictor {
 
     /// There are no more events: what was found?
     pub fn finish(mut self) -> Predictions {
-        self.analyse_ready(true);
+        self.hand_overs.ready = self.hand_overs.window.len();
+        self.analyse_ready();
         let mut outcome = Outcome::default();
         for analysis in self.analyses {
             outcome.extend(analysis.finish(&mut self.context));

@@ -12,6 +12,7 @@ pub(crate) mod by_name;
 mod error;
 mod former;
 mod intern;
+pub(crate) mod ledger;
 mod op;
 pub mod rapid;
 mod source;

@@ -549,6 +549,15 @@ fn a_third_strand_that_passes_a_message_on_is_part_of_the_schedule() {
 }
 
 #[test]
+fn a_strand_that_only_accesses_and_is_joined_is_part_of_the_schedule() {
+    let run = trace("0 begin, 0 r x, 0 w x, 0 end, 2 w y, 1 join 2, 1 w x");
+    let outcome = minimal(&run);
+    assert_eq!(outcome.predictions.len(), 1);
+    let schedule = &outcome.predictions[0].schedule;
+    assert!(schedule.iter().any(|run| run.strand.0 == 2), "{schedule:?}");
+}
+
+#[test]
 fn findings_that_look_alike_are_counted_not_repeated() {
     let mut run = trace("0 begin, 0 r x, 0 w x, 0 end, 1 w x, 0 begin, 0 r y, 0 w y, 0 end, 1 w y");
     let (first, second) = run.split_at_mut(5);

@@ -129,6 +129,12 @@ impl Analysis for Blocks {
         events.iter().for_each(|(event, _)| self.kept.fetch(event));
     }
 
+    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
+        for &(event, position) in events {
+            self.kept.access(event, position, now);
+        }
+    }
+
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         self.kept.step(event, position, now);
     }

@@ -1,13 +1,13 @@
 //! Cycles of two transactions and of any number.
 
 use super::Bounds;
-use super::summary::{Class, Summaries, Summary};
+use super::summary::{Summaries, Summary};
 use crate::check::Access;
 use crate::dense::Dense;
 use crate::predict::locks::disjoint;
 use crate::predict::realise::{Answer, Realiser};
 use crate::predict::{
-    AnalysisKind, Context, Order, Part, Period, Prediction, Step, Tier, likeness,
+    AnalysisKind, Class, Context, Order, Part, Period, Prediction, Step, Tier, likeness,
 };
 use crate::trace::{ObjectId, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};

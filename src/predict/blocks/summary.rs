@@ -2,7 +2,7 @@
 
 use crate::check::Transaction;
 use crate::dense::{Dense, Sparse};
-use crate::predict::{Context, Hold, Period, is_access};
+use crate::predict::{Class, Context, Hold, Period, is_access};
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -35,32 +35,13 @@ struct Representatives {
     index: Sparse,
 }
 
-/// A read, a write, or a kind of update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class(u8);
-
-impl Class {
-    const READ: Class = Class(0);
-    const WRITE: Class = Class(1);
-
-    pub(super) fn of(op: Op) -> Class {
-        match op {
-            Op::Read => Class::READ,
-            Op::Update(kind) => Class(2 + kind as u8),
-            _ => Class::WRITE,
-        }
-    }
-
-    /// Whether accesses of the two cannot change places; see
-    /// [`conflict`](crate::predict::conflict).
-    #[inline]
-    pub(super) fn conflicts(self, other: Class) -> bool {
-        self != other || self == Class::WRITE
-    }
-}
-
 fn key(variable: ObjectId, class: Class) -> u64 {
-    u64::from(variable.0) << 8 | u64::from(class.0)
+    let class = match class {
+        Class::Read => 0,
+        Class::Change => 1,
+        Class::Update(kind) => 2 + kind as u64,
+    };
+    u64::from(variable.0) << 8 | class
 }
 
 impl Representatives {
@@ -72,9 +53,9 @@ impl Representatives {
     #[inline]
     fn note(&mut self, variable: ObjectId, class: Class, seen: impl Fn() -> Seen) {
         match self.find(variable, class) {
-            Some(_) if class == Class::READ => {}
+            Some(_) if class == Class::Read => {}
             Some(at) => self.seen[at].2 = seen(),
-            None if class == Class::READ && self.find(variable, Class::WRITE).is_some() => {}
+            None if class == Class::Read && self.find(variable, Class::Change).is_some() => {}
             None => self.add(variable, class, seen()),
         }
     }
@@ -313,7 +294,7 @@ impl Summaries {
         }
     }
 
-    fn access(&mut self, event: Event, position: u64, now: &mut Context) {
+    pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let period = now.order.period(event.strand);
         let open = &mut self.strands.entry(event.strand).open;
         let is_unary = !open.is_open;

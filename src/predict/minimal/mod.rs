@@ -23,19 +23,20 @@
 //! *Verification.* For each finding a schedule is made and replayed through the exact engine; what
 //! cannot be shown is not reported.
 
+mod candidates;
 mod visits;
 mod witnesses;
 
 use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
-use super::{Analysis, AnalysisKind, Context, Outcome, Prediction, Step, Tier, doubt, is_access};
-use crate::check::{Access, Transaction};
-use crate::dense::{Dense, Sparse, prefetch};
-use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId};
+use super::{Analysis, AnalysisKind, Class, Context, Outcome, Prediction, Tier, doubt, is_access};
+use crate::dense::{Dense, Shelf, Sparse, prefetch};
+use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
+use candidates::{Candidates, Found};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::cell::OnceCell;
 use visits::{Place, Visits};
-use witnesses::{Class, Closed, List, Mask, Point, Profile, Track, Witness, Witnesses};
+use witnesses::{Closed, List, Mask, Point, Profile, Track, Witness, Witnesses};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -54,23 +55,17 @@ const SCHEDULES: u64 = 2_000;
 /// How many interleavings are tried for a schedule.
 const STATES: usize = 20_000;
 
-/// What a reader would call the same, of a gap or an access between: block, sites and operations;
-/// where a site is missing, the object tells findings apart.
-type Side = (Option<BlockId>, [SiteId; 2], [Op; 2], Option<ObjectId>);
-
 /// Of a strand that has touched an object, by class: the accesses that may come between, and the
 /// gaps.
 type Kept<'a> = Vec<(Class, Closed<'a>, Closed<'a>)>;
 
-/// A witness, and whose it is.
-type Own<'a> = (StrandId, &'a Witness);
-
-/// What looks the same.
-#[derive(Clone, Debug, Default)]
-struct Candidates {
-    /// Some of them: the first access, the one between, the second.
-    tries: Vec<[Step; 3]>,
-    count: u64,
+/// What is kept of a live object.
+#[derive(Debug, Default)]
+struct Touched {
+    /// Who has touched it, and their profiles.
+    strands: Vec<(StrandId, u32)>,
+    /// Of all lists of these profiles.
+    witnesses: Shelf<Witness>,
 }
 
 /// The analysis; see the module.
@@ -81,37 +76,83 @@ pub struct Minimal {
     /// Nothing but blocks was asked for.
     only_blocks: bool,
     strands: Dense<StrandId, Option<Visits>>,
-    /// Of the live objects: who has touched them, and what is kept of it.
-    objects: FxHashMap<ObjectId, Vec<(StrandId, u32)>>,
+    store: Store,
     /// By strand and object.
     index: Sparse,
     profiles: Vec<Profile>,
-    witnesses: Vec<Witnesses>,
+    lists: Vec<Witnesses>,
     unused: Vec<u32>,
     /// The profiles of the accesses at hand.
     ahead: Vec<usize>,
-    /// Numbers from 1 on.
-    sides: FxHashMap<Side, u32>,
-    /// Indices into `found`, by the two sides.
-    looks: Sparse,
-    found: Vec<Candidates>,
-    /// A list had no room.
-    full: bool,
-    /// There were more pairs of witnesses than were taken.
-    cut_short: bool,
-    /// All violations are wanted.
-    all: Option<Sites>,
+    found: Found,
 }
 
-/// Numbers for a place and the sites of the accesses there, beyond those that a mask has: where all
-/// violations are wanted, a witness is kept for each, and nothing is cut short.
+/// How many witnesses are kept.
 #[derive(Debug, Default)]
-struct Sites(FxHashMap<(u32, [SiteId; 2]), u32>);
+struct Limits {
+    /// All violations are wanted: a witness is kept for each place with the sites of the accesses
+    /// there, by numbers beyond those that a mask has, and nothing is cut short.
+    all: Option<FxHashMap<(u32, [SiteId; 2]), u32>>,
+    /// A list had no room.
+    full: bool,
+}
 
-impl Sites {
-    fn number(&mut self, place: u32, sites: [SiteId; 2]) -> u32 {
-        let next = Mask::BITS + self.0.len() as u32;
-        *self.0.entry((place, sites)).or_insert(next)
+/// The witnesses.
+#[derive(Debug, Default)]
+struct Store {
+    objects: Dense<ObjectId, Option<Box<Touched>>>,
+    limits: Limits,
+}
+
+/// An access.
+#[derive(Clone, Copy)]
+struct Arrival<'a> {
+    point: Point,
+    event: Event,
+    visits: &'a Visits,
+    now: &'a Context,
+}
+
+impl Store {
+    /// Keeps a witness for a place, if the list has none.
+    fn keep(
+        &mut self,
+        arrival: Arrival<'_>,
+        (list, mask): (&mut List, &mut Mask),
+        (id, place): (u32, Place),
+        points: [Point; 2],
+    ) {
+        let Limits { all, full } = &mut self.limits;
+        let (id, room) = match all {
+            None => (id, WITNESSES),
+            Some(numbers) => {
+                let next = Mask::BITS + numbers.len() as u32;
+                let sites = points.map(|point| point.site);
+                (*numbers.entry((id, sites)).or_insert(next), usize::MAX)
+            }
+        };
+        if !list.has(*mask, (id, place), room, *full) {
+            let all = &mut self.objects[arrival.event.object()];
+            let all = &mut all.as_mut().expect("a live object").witnesses;
+            let transaction = arrival.now.transaction(arrival.event.strand);
+            *full |= !list.add(mask, (id, place), room, points, transaction, all);
+        }
+    }
+
+    /// Keeps what lies between the transaction's last access and this one.
+    #[inline(never)]
+    fn extend(&mut self, arrival: Arrival<'_>, track: &mut Track, gaps: &mut List) {
+        let Some(first) = track.last() else {
+            return;
+        };
+        for (length, there) in arrival.visits.since(track.tick).enumerate() {
+            if length == STRETCH && self.limits.all.is_none() {
+                self.limits.full = true;
+                return;
+            }
+            let list = (&mut *gaps, &mut track.gaps);
+            self.keep(arrival, list, there, [first, arrival.point]);
+        }
     }
 }
 
@@ -132,13 +173,13 @@ impl Minimal {
 
     /// All violations, one for each three sites, and not one for each lock state.
     pub(super) fn with_all(mut self, all: bool) -> Minimal {
-        self.all = all.then(Sites::default);
+        self.store.limits.all = all.then(FxHashMap::default);
         self
     }
 
     /// How many different witnesses are kept.
     pub fn kept(&self) -> usize {
-        self.witnesses.iter().map(Witnesses::count).sum()
+        self.lists.iter().map(Witnesses::count).sum()
     }
 
     fn visits(&mut self, strand: StrandId, now: &mut Context) -> &mut Visits {
@@ -164,11 +205,12 @@ impl Minimal {
     fn new_profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
         let at = self.unused.pop().unwrap_or_else(|| {
             self.profiles.push(Profile::default());
-            self.witnesses.push(Witnesses::default());
+            self.lists.push(Witnesses::default());
             self.profiles.len() as u32 - 1
         });
         self.index.insert(key(strand, object), at);
-        self.objects.entry(object).or_default().push((strand, at));
+        let touched = self.store.objects.entry(object).get_or_insert_default();
+        touched.strands.push((strand, at));
         at as usize
     }
 
@@ -177,201 +219,95 @@ impl Minimal {
         let Some(visits) = &self.strands[event.strand] else {
             return;
         };
-        let (full, all) = (&mut self.full, &mut self.all);
-        let (profile, witnesses) = (&mut self.profiles[at], &mut self.witnesses[at]);
+        let (profile, lists) = (&mut self.profiles[at], &mut self.lists[at]);
         let point = Point {
             position,
             site: event.site,
             state: visits.place.state(),
             op: event.op,
         };
-        let transaction = || now.transactions.get(event.strand)?.as_ref();
-        let (track, lists) = witnesses.class(Class::of(event.op), profile);
-        let id = match all {
-            Some(sites) => sites.number(visits.id, [event.site, SiteId::NONE]),
-            None => visits.id,
+        let arrival = Arrival {
+            point,
+            event,
+            visits,
+            now,
         };
-        let (here, room) = ((id, visits.place), room(all));
-        let betweens = &mut lists.betweens;
-        if !betweens.has(track.betweens, here, room, *full) {
-            let mask = &mut track.betweens;
-            *full |= !betweens.add(mask, here, room, [point; 2], transaction());
+        let store = &mut self.store;
+        let is_all = store.limits.all.is_some();
+        let (track, own) = lists.class(Class::of(event.op), profile);
+        let (betweens, mask) = (&mut own.betweens, &mut track.betweens);
+        let here = (visits.id, visits.place);
+        if is_all || !betweens.has(*mask, here, WITNESSES, store.limits.full) {
+            store.keep(arrival, (betweens, mask), here, [point; 2]);
         }
         if !visits.open {
             return;
         }
-        witnesses.conflicting(event.op, profile, |track, gaps| {
-            if visits.news(track, all.is_some()) {
-                extend(track, gaps, all, full, visits, point, transaction());
+        lists.conflicting(event.op, profile, |track, gaps| {
+            if visits.news(track, is_all) {
+                store.extend(arrival, track, gaps);
             }
             track.set_last(point, visits.tick);
         });
     }
 
-    /// Phase II for one object, which is forgotten.
-    fn close(&mut self, object: ObjectId, now: &mut Context) {
-        let Some(touched) = self.objects.remove(&object) else {
+    /// Nobody can touch the object any more.
+    fn retire(&mut self, object: ObjectId, now: &Context) {
+        let Some(touched) = self.store.objects.take(object) else {
             return;
         };
-        let witnesses = std::mem::take(&mut self.witnesses);
-        if touched.len() > 1 {
-            let kept = touched.iter();
-            let kept = kept.map(|&(strand, at)| (strand, witnesses[at as usize].closed(now)));
-            self.compare(object, &kept.collect::<Vec<_>>(), now);
-        }
-        self.witnesses = witnesses;
-        for (strand, at) in touched {
+        self.compare(object, &touched, now);
+        for (strand, at) in touched.strands {
             self.index.remove(key(strand, object));
             self.profiles[at as usize] = Profile::default();
-            self.witnesses[at as usize] = Witnesses::default();
+            self.lists[at as usize] = Witnesses::default();
             self.unused.push(at);
         }
     }
 
-    /// Looks for candidates among the witnesses of each two strands.
-    fn compare(&mut self, object: ObjectId, kept: &[(StrandId, Kept<'_>)], now: &Context) {
-        let pairs = kept.len() * (kept.len() - 1);
-        let (share, mut comparisons) = match self.all {
+    /// Phase II for one object: looks for candidates among the witnesses of each two strands.
+    fn compare(&mut self, object: ObjectId, touched: &Touched, now: &Context) {
+        let strands = &touched.strands;
+        let (share, mut comparisons) = match self.store.limits.all {
             Some(_) => (usize::MAX, usize::MAX),
-            None => ((PAIRS / pairs).max(2), COMPARISONS),
-        };
-        for (strand, mine) in kept {
-            for (other, theirs) in kept.iter().filter(|(other, _)| other != strand) {
-                for (class, betweens, _) in theirs {
-                    let own = mine.iter().find(|(known, ..)| known == class);
-                    // Any two accesses conflict with a change.
-                    let (_, _, gaps) = own.unwrap_or(&mine[1]);
-                    let product = gaps.witnesses.len() * betweens.witnesses.len();
-                    if product == 0 || !disjoint(&gaps.guards, &betweens.guards) {
-                        continue;
-                    }
-                    let room = comparisons.min(product);
-                    self.cut_short |= room < product;
-                    comparisons -= room;
-                    let sides = [(*strand, gaps), (*other, betweens)];
-                    self.pair(object, sides, (room, share), now);
-                }
+            None => {
+                let pairs = strands.len() * (strands.len() - 1);
+                ((PAIRS / pairs.max(1)).max(2), COMPARISONS)
             }
-        }
-    }
-
-    /// Looks at so many pairs of witnesses, and takes so many.
-    #[inline]
-    fn pair(
-        &mut self,
-        object: ObjectId,
-        [(strand, gaps), (other, betweens)]: [(StrandId, &Closed<'_>); 2],
-        (mut room, mut share): (usize, usize),
-        now: &Context,
-    ) {
-        // Most have the same periods.
-        let mut last = None;
-        for gap in gaps.witnesses {
-            let betweens = &betweens.witnesses[..room.min(betweens.witnesses.len())];
-            room -= betweens.len();
-            for between in betweens {
-                let periods = (gap.place.period(), between.place.period());
-                let known = last.filter(|&(known, _)| known == periods);
-                let parallel = || (periods, now.order.parallel(periods.0, periods.1));
-                let (_, is_parallel) = *last.insert(known.unwrap_or_else(parallel));
-                let states = (gap.place.state(), between.place.state());
-                if !is_parallel || !now.locks.compatible(states.0, states.1) {
+        };
+        // With many witnesses the first strands take all comparisons.
+        let kept = vec![OnceCell::new(); strands.len()];
+        let kept = |at: usize| -> &Kept<'_> {
+            let lists = &self.lists[strands[at].1 as usize];
+            kept[at].get_or_init(|| lists.closed(&touched.witnesses, now))
+        };
+        let pairs = (0..strands.len()).flat_map(|a| (0..strands.len()).map(move |b| (a, b)));
+        for (a, b) in pairs.filter(|(a, b)| a != b) {
+            if comparisons == 0 && self.found.cut_short {
+                return;
+            }
+            let (mine, theirs, mut last) = (kept(a), kept(b), None);
+            for (class, betweens, _) in theirs {
+                let own = mine.iter().find(|(known, ..)| known == class);
+                // Any two accesses conflict with a change.
+                let (_, _, gaps) = own.unwrap_or(&mine[1]);
+                let product = gaps.witnesses.len() * betweens.witnesses.len();
+                if product == 0 || !disjoint(&gaps.guards, &betweens.guards) {
                     continue;
                 }
-                if share == 0 {
-                    self.cut_short = true;
-                    return;
-                }
-                share -= 1;
-                self.take(object, (strand, gap), (other, between), now);
+                let room = comparisons.min(product);
+                self.found.cut_short |= room < product;
+                comparisons -= room;
+                let sides = [(strands[a].0, gaps), (strands[b].0, betweens)];
+                self.found
+                    .pair(object, sides, (room, share), &mut last, now);
             }
-        }
-    }
-
-    /// The number of a witness's side.
-    #[inline]
-    fn side(&mut self, object: ObjectId, witness: &Witness) -> u64 {
-        if witness.side.get() == 0 {
-            let block = witness.transaction.as_ref().and_then(|it| it.block);
-            let sites = witness.points.map(|point| point.site);
-            let object = sites.contains(&SiteId::NONE).then_some(object);
-            let side = (block, sites, witness.points.map(|point| point.op), object);
-            let next = self.sides.len() as u32 + 1;
-            witness.side.set(*self.sides.entry(side).or_insert(next));
-        }
-        u64::from(witness.side.get())
-    }
-
-    /// Takes a candidate: a gap, and what may come between.
-    #[inline]
-    fn take(&mut self, object: ObjectId, gap: Own<'_>, between: Own<'_>, now: &Context) {
-        let look = self.side(object, gap.1) << 32 | self.side(object, between.1);
-        let at = self.looks.get(look).unwrap_or_else(|| {
-            self.looks.insert(look, self.found.len() as u32);
-            self.found.push(Candidates::default());
-            self.found.len() as u32 - 1
-        });
-        let candidates = &mut self.found[at as usize];
-        candidates.count += 1;
-        if candidates.tries.len() < TRIES {
-            let step = |(strand, witness): Own<'_>, point: usize| {
-                let point = witness.points[point];
-                Step {
-                    access: Access {
-                        position: point.position,
-                        strand,
-                        op: point.op,
-                        object: Some(object),
-                        site: point.site,
-                    },
-                    transaction: witness.transaction.as_deref().cloned(),
-                    held: now.locks.held(point.state).to_vec(),
-                }
-            };
-            candidates
-                .tries
-                .push([step(gap, 0), step(between, 0), step(gap, 1)]);
         }
     }
 }
 
 fn key(strand: StrandId, object: ObjectId) -> u64 {
     u64::from(strand.0) << 32 | u64::from(object.0)
-}
-
-/// How many witnesses a list takes.
-fn room(all: &Option<Sites>) -> usize {
-    all.as_ref().map_or(WITNESSES, |_| usize::MAX)
-}
-
-/// Adds what lies between the transaction's last access and this one; `full` if there is no room.
-#[inline(never)]
-fn extend(
-    track: &mut Track,
-    gaps: &mut List,
-    all: &mut Option<Sites>,
-    full: &mut bool,
-    visits: &Visits,
-    point: Point,
-    transaction: Option<&Arc<Transaction>>,
-) {
-    let Some(first) = track.last().filter(|_| transaction.is_some()) else {
-        return;
-    };
-    for (length, (id, place)) in visits.since(track.tick).enumerate() {
-        if length == STRETCH && all.is_none() {
-            *full = true;
-            return;
-        }
-        let id = match all {
-            Some(sites) => sites.number(id, [first.site, point.site]),
-            None => id,
-        };
-        let (there, room, mask) = ((id, place), room(all), &mut track.gaps);
-        if !gaps.has(*mask, there, room, *full) {
-            *full |= !gaps.add(mask, there, room, [first, point], transaction);
-        }
-    }
 }
 
 impl Analysis for Minimal {
@@ -403,7 +339,7 @@ impl Analysis for Minimal {
             op if is_access(op) => self.accesses(&[(event, position)], now),
             Op::Begin => self.visits(event.strand, now).begin(),
             Op::End => self.visits(event.strand, now).open = false,
-            Op::Retire => self.close(event.object(), now),
+            Op::Retire => self.retire(event.object(), now),
             _ => {
                 if now.locks_changed || now.period_changed {
                     self.enter(event.strand, now);
@@ -417,13 +353,20 @@ impl Analysis for Minimal {
     }
 
     fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
-        let mut live: Vec<ObjectId> = self.objects.keys().copied().collect();
-        live.sort();
-        live.into_iter().for_each(|object| self.close(object, now));
+        for object in (0..self.store.objects.len() as u32).map(ObjectId) {
+            if let Some(touched) = self.store.objects.take(object) {
+                self.compare(object, &touched, now);
+            }
+        }
         let mut tally = Tally::default();
-        let schedules = self.all.as_ref().map_or(SCHEDULES, |_| u64::MAX);
+        let schedules = self
+            .store
+            .limits
+            .all
+            .as_ref()
+            .map_or(SCHEDULES, |_| u64::MAX);
         let mut realiser = Realiser::new(now, schedules, STATES);
-        let looks = self.found.iter().filter_map(|candidates| {
+        let looks = self.found.candidates.iter().filter_map(|candidates| {
             let best = self.settle(candidates, &mut realiser, &mut tally);
             let is_unsure = best.as_ref().is_none_or(|best| best.tier == Tier::Hint);
             let is_untried = candidates.count > candidates.tries.len() as u64;
@@ -508,14 +451,14 @@ impl Minimal {
         };
         let pairs = format!("more than {PAIRS} pairs of places for an object");
         cut(
-            self.cut_short,
+            self.found.cut_short,
             format!("{pairs}, or {COMPARISONS} to compare"),
         );
         let tried = format!("of {untried} patterns only the first {TRIES} candidates were tried");
         cut(untried > 0, tried);
         let full = format!("more than {WITNESSES} lock states at the accesses of an object");
         let full = format!("{full}, or {STRETCH} between two of them");
-        cut(self.full, full);
+        cut(self.store.limits.full, full);
         let search = "the search for schedules was cut short";
         cut(is_exhausted, search.to_owned());
         let left_out = "candidates left out: the search for their schedule was cut short";

@@ -1,9 +1,9 @@
 //! The places that a strand has been to.
 
 use super::witnesses::{Mask, Track};
+use crate::dense::Sparse;
 use crate::predict::{Context, LockState, Period};
 use crate::trace::StrandId;
-use rustc_hash::FxHashMap;
 
 /// Lock state and period in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,11 +44,11 @@ struct Visit {
 
 /// The places that a strand has been to, those of the open transaction in a list from the last
 /// visited to the first.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Visits {
     /// By the strand's own numbers for them.
     visits: Vec<Visit>,
-    numbers: FxHashMap<Place, u32>,
+    numbers: Sparse,
     /// The current place.
     pub(super) id: u32,
     pub(super) place: Place,
@@ -71,7 +71,7 @@ impl Visits {
     pub(super) fn new(place: Place) -> Visits {
         let mut visits = Visits {
             visits: Vec::new(),
-            numbers: FxHashMap::default(),
+            numbers: Sparse::default(),
             id: 0,
             place,
             newest: END,
@@ -127,7 +127,7 @@ impl Visits {
 
     pub(super) fn enter(&mut self, place: Place) {
         let next = self.visits.len() as u32;
-        let id = *self.numbers.entry(place).or_insert(next);
+        let id = self.numbers.get_or_insert(place.0, next);
         if id == next {
             self.visits.push(Visit {
                 place,

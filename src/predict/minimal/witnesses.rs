@@ -2,31 +2,12 @@
 
 use super::Kept;
 use super::visits::Place;
-use crate::check::Transaction;
-use crate::predict::{Context, Hold, LockState};
-use crate::trace::{Op, SiteId, Update};
-use rustc_hash::FxHashSet;
+use crate::check::{Access, Transaction};
+use crate::dense::Shelf;
+use crate::predict::{Class, Context, Hold, LockState};
+use crate::trace::{BlockId, ObjectId, Op, SiteId, StrandId, Update};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::sync::Arc;
-
-/// Classes of accesses that conflict with the same accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    Read,
-    Change,
-    Update(Update),
-}
-
-impl Class {
-    pub(super) fn of(op: Op) -> Class {
-        match op {
-            Op::Read => Class::Read,
-            Op::Update(kind) => Class::Update(kind),
-            _ => Class::Change,
-        }
-    }
-}
 
 /// An access.
 #[derive(Clone, Copy, Debug)]
@@ -37,26 +18,59 @@ pub(super) struct Point {
     pub(super) op: Op,
 }
 
+impl Point {
+    pub(super) fn access(self, strand: StrandId, object: ObjectId) -> Access {
+        Access {
+            position: self.position,
+            strand,
+            op: self.op,
+            object: Some(object),
+            site: self.site,
+        }
+    }
+}
+
 /// A place between two accesses of a transaction, or an access that may come between, twice.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
     pub(super) place: Place,
     pub(super) points: [Point; 2],
-    pub(super) transaction: Option<Arc<Transaction>>,
+    /// Where its transaction began; position 0 where it is in none.
+    begin: (u64, BlockId, SiteId),
     /// The number of its side; 0 until it has one.
     pub(super) side: Cell<u32>,
+    /// How many witnesses the object had with the one before in its list; 0 for the first.
+    before: u32,
+}
+
+impl Witness {
+    pub(super) fn block(&self) -> Option<BlockId> {
+        (self.begin.0 > 0).then_some(self.begin.1)
+    }
+
+    pub(super) fn transaction(&self, strand: StrandId) -> Option<Transaction> {
+        let (begin, _, site) = self.begin;
+        Some(Transaction {
+            strand,
+            block: Some(self.block()?),
+            begin: Some(begin),
+            site,
+        })
+    }
 }
 
 /// Which of a strand's places a list has a witness for: a bit each for the first 32, which are
 /// mostly all.
 pub(super) type Mask = u32;
 
-/// One witness a place.
+/// One witness a place, among those of all strands for an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
-    pub(super) witnesses: Vec<Witness>,
-    /// The places beyond the mask's, by the strand's numbers for them.
-    beyond: Option<Box<FxHashSet<u32>>>,
+    len: usize,
+    /// How many witnesses the object had with the last one of these; 0 if there is none.
+    last: u32,
+    /// The places beyond the mask's, by the strand's numbers for them, sorted.
+    beyond: Vec<u32>,
 }
 
 impl List {
@@ -72,7 +86,8 @@ impl List {
         match Mask::checked_shl(1, id) {
             Some(bit) => mask & bit != 0,
             None if known && !self.has_room(place, room) => true,
-            None => self.beyond.as_ref().is_some_and(|ids| ids.contains(&id)),
+            // Most places are new, and have a higher number than all before.
+            None => self.beyond.last() >= Some(&id) && self.beyond.binary_search(&id).is_ok(),
         }
     }
 
@@ -80,7 +95,7 @@ impl List {
     #[inline]
     fn has_room(&self, place: Place, room: usize) -> bool {
         let is_free = place.state() == LockState::FREE;
-        self.witnesses.len() < room.saturating_mul(1 + usize::from(is_free))
+        self.len < room.saturating_mul(1 + usize::from(is_free))
     }
 
     /// False if there is no room.
@@ -91,34 +106,45 @@ impl List {
         (id, place): (u32, Place),
         room: usize,
         points: [Point; 2],
-        transaction: Option<&Arc<Transaction>>,
+        transaction: Option<&Transaction>,
+        all: &mut Shelf<Witness>,
     ) -> bool {
         // Whether it is taken or not, it need not be looked at again.
         match Mask::checked_shl(1, id) {
             Some(bit) => *mask |= bit,
-            None => drop(self.beyond.get_or_insert_default().insert(id)),
+            None => {
+                let at = self.beyond.partition_point(|&known| known < id);
+                self.beyond.insert(at, id);
+            }
         }
         let has_room = self.has_room(place, room);
         if has_room {
-            // Most lists of gaps have one.
-            if self.witnesses.is_empty() {
-                self.witnesses.reserve_exact(1);
-            }
-            self.witnesses.push(Witness {
+            let begin = transaction.and_then(|it| Some((it.begin?, it.block?, it.site)));
+            self.last = all.push(Witness {
                 place,
                 points,
-                transaction: transaction.cloned(),
+                begin: begin.unwrap_or((0, BlockId(0), SiteId::NONE)),
                 side: Cell::default(),
+                before: self.last,
             });
+            self.len += 1;
         }
         has_room
     }
 
     /// To be asked when nothing will be added any more.
-    fn closed<'a>(&'a self, now: &'a Context) -> Closed<'a> {
-        let held = |witness: &Witness| now.locks.held(witness.place.state());
-        let mut guards = Cow::Borrowed(self.witnesses.first().map_or(&[][..], held));
-        for held in self.witnesses.iter().skip(1).map(held) {
+    fn closed<'a>(&self, all: &'a Shelf<Witness>, now: &'a Context) -> Closed<'a> {
+        let mut witnesses = Vec::with_capacity(self.len);
+        let mut last = self.last;
+        while let Some(at) = last.checked_sub(1) {
+            let witness = all.get(at);
+            witnesses.push(witness);
+            last = witness.before;
+        }
+        witnesses.reverse();
+        let held = |witness: &&Witness| now.locks.held(witness.place.state());
+        let mut guards = Cow::Borrowed(witnesses.first().map_or(&[][..], held));
+        for held in witnesses.iter().skip(1).map(held) {
             if guards.is_empty() {
                 break;
             }
@@ -128,10 +154,7 @@ impl List {
                 same.is_some()
             });
         }
-        Closed {
-            guards,
-            witnesses: &self.witnesses,
-        }
+        Closed { witnesses, guards }
     }
 }
 
@@ -189,8 +212,9 @@ const _: () = assert!(size_of::<Profile>() == 64);
 
 /// Witnesses, and the locks that are held at all their places, each shared where it is so at one of
 /// them.
+#[derive(Clone)]
 pub(super) struct Closed<'a> {
-    pub(super) witnesses: &'a [Witness],
+    pub(super) witnesses: Vec<&'a Witness>,
     pub(super) guards: Cow<'a, [Hold]>,
 }
 
@@ -216,15 +240,15 @@ impl Witnesses {
 
     /// By class the accesses that may come between, and the gaps. Of a kind of update that the
     /// strand has not made, the gaps are those of changes.
-    pub(super) fn closed<'a>(&'a self, now: &'a Context) -> Kept<'a> {
-        let closed = |list: &'a List| list.closed(now);
+    pub(super) fn closed<'a>(&self, all: &'a Shelf<Witness>, now: &'a Context) -> Kept<'a> {
+        let closed = |list: &List| list.closed(all, now);
         self.lists()
             .map(|(class, lists)| (class, closed(&lists.betweens), closed(&lists.gaps)))
             .collect()
     }
 
     pub(super) fn count(&self) -> usize {
-        let of = |lists: &Lists| lists.betweens.witnesses.len() + lists.gaps.witnesses.len();
+        let of = |lists: &Lists| lists.betweens.len + lists.gaps.len;
         self.lists().map(|(_, lists)| of(lists)).sum()
     }
 

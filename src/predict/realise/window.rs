@@ -284,9 +284,10 @@ fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u
     let points = points.iter();
     let points = points.map(|point| (point.event.strand, point.position));
     let mut work: Vec<(StrandId, u64)> = points.chain(ends.iter().copied()).collect();
-    let strands = work.iter().map(|&(strand, _)| strand.0 as usize + 1);
-    let mut reached = vec![0; strands.max().unwrap_or(0).max(skeleton.strands())];
+    let mut reached = vec![0; skeleton.strands()];
     while let Some((strand, end)) = work.pop() {
+        // Who only accesses has no place in the skeleton.
+        reached.resize(reached.len().max(strand.0 as usize + 1), 0);
         let from = reached[strand.0 as usize];
         if from >= end {
             continue;

@@ -5,11 +5,11 @@
 //! by one that belongs to its owner for ever, and keeps the names of those dead objects that more
 //! than one strand has touched (no other can be part of a finding).
 
-use crate::dense::Dense;
-use crate::trace::{
+use super::{
     BlockId, BlockInfo, Event, Names, ObjectId, ObjectInfo, ObjectKind, Op, SiteId, SiteInfo,
     StrandId, StrandInfo,
 };
+use crate::dense::Dense;
 use rustc_hash::FxHashMap;
 
 /// Renumbers a trace; see the module.
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     /// An object that the trace does not have.
-    pub(super) fn new_object(&mut self) -> ObjectId {
+    pub(crate) fn new_object(&mut self) -> ObjectId {
         self.own(ObjectId(self.object_numbers.len() as u32))
     }
 

@@ -44,146 +44,23 @@
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
-use super::{Prediction, Run, is_access};
+mod judge;
+mod look;
+mod recorded;
+mod values;
+
+use super::Prediction;
 use crate::check::Access;
 use crate::dense::Dense;
 use crate::trace::{BlockId, Event, ObjectId, ObjectKind, Op, SiteId, StrandId, Update};
-use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The content of an object at some point of a schedule.
-#[derive(Clone, Copy, Debug, Default)]
-struct Current {
-    /// What was there before the updates of `run`.
-    base: u64,
-    /// Of the positions of these updates.
-    sum: u64,
-    run: Option<Update>,
-    writer: Option<Writer>,
-    /// Who wrote a value that this run has not seen.
-    unseen: Option<StrandId>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Writer {
-    event: Event,
-    position: u64,
-}
-
-fn mix(value: u64) -> u64 {
-    let value = (value ^ value >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    value ^ value >> 29
-}
-
-impl Current {
-    /// Tells this value from all others of its object.
-    fn value(&self) -> u64 {
-        match self.run {
-            None => self.base,
-            Some(kind) => mix(self.base ^ mix(kind as u64 + 1)).wrapping_add(self.sum),
-        }
-    }
-
-    /// The same as seen by an access: counters see through their own kind.
-    fn seen_by(&self, op: Op) -> u64 {
-        match op {
-            Op::Update(kind) if is_counter(kind) && self.run == Some(kind) => self.base,
-            _ => self.value(),
-        }
-    }
-
-    fn write(&mut self, writer: Writer, is_unseen: bool) {
-        match writer.event.op {
-            Op::Update(kind) => {
-                if self.run != Some(kind) {
-                    (self.base, self.sum, self.run) = (self.value(), 0, Some(kind));
-                }
-                self.sum = self.sum.wrapping_add(mix(writer.position));
-            }
-            _ => {
-                (self.base, self.sum, self.run) = (writer.position, 0, None);
-                self.unseen = None;
-            }
-        }
-        if is_unseen {
-            self.unseen = Some(writer.event.strand);
-        }
-        self.writer = Some(writer);
-    }
-}
-
-/// Sees or changes an object's content.
-#[inline]
-pub(super) fn accesses(op: Op) -> bool {
-    is_access(op) || op == Op::CompareExchange || is_read(op)
-}
-
-/// Sees an object's content and leaves it as it is. A failed exchange stands for the look that one
-/// which succeeded answers for.
-#[inline]
-fn is_read(op: Op) -> bool {
-    matches!(op, Op::Read | Op::Vain(_) | Op::CompareExchangeFailed)
-}
-
-/// Whether an update's own result is not tracked.
-fn is_counter(kind: Update) -> bool {
-    use Update::{Add, Channel, Init, Max, Min};
-    matches!(kind, Add | Max | Min | Channel | Init)
-}
-
-/// Enters what came next at a place; nothing where that differed.
-fn merge(nexts: &mut FxHashMap<Place, Option<(Op, SiteId)>>, place: Place, next: (Op, SiteId)) {
-    let known = nexts.entry(place).or_insert(Some(next));
-    *known = known.filter(|&known| known == next);
-}
-
-/// An access, and what it saw.
-#[derive(Clone, Copy, Debug)]
-struct Look {
-    event: Event,
-    position: u64,
-    seen: u64,
-    /// The same, its own kind included.
-    value: u64,
-    /// Who wrote that; position 0 is nobody.
-    writer: (StrandId, u64),
-    /// What the strand did next.
-    next: (Op, SiteId),
-    /// It is the first since a block began or ended.
-    is_first: bool,
-    /// It is a read that decides.
-    decides: bool,
-    is_inside: bool,
-    /// The block that it is inside of.
-    block: BlockId,
-}
-
-const _: () = assert!(size_of::<Look>() <= 72);
-
-/// What a strand has seen since a block began or ended, in one number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Path(u64);
-
-impl Path {
-    fn then(self, look: &Look, seen: u64) -> Path {
-        let place = u64::from(look.event.site.0) + 1;
-        Path(mix(mix(mix(self.0).wrapping_add(seen)).wrapping_add(place)))
-    }
-}
-
-/// An access at this place in the source saw this, and its strand went on like that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shown {
-    object: ObjectId,
-    seen: u64,
-    site: SiteId,
-    op: Op,
-    next: (Op, SiteId),
-    /// Before the access; of a lock's content, none.
-    path: Path,
-}
-
-/// A block, and a place in the source.
-type Place = (Option<BlockId>, SiteId);
+pub use judge::Belief;
+use judge::Replay;
+pub(super) use judge::last_accesses;
+pub(super) use look::accesses;
+use look::{Look, Path, Shown, is_read};
+use recorded::{Nexts, Recorded};
+use rustc_hash::FxHashSet;
+use values::{Current, Writer};
 
 #[derive(Clone, Debug, Default)]
 struct Strand {
@@ -204,17 +81,6 @@ struct Strand {
     released: Option<ObjectId>,
 }
 
-/// A strand as it was recorded, with the looks that led to nothing but looking again.
-#[derive(Clone, Copy, Debug, Default)]
-struct Recorded {
-    /// The open block.
-    block: Option<BlockId>,
-    /// The block has not looked at anything.
-    is_at_begin: bool,
-    /// Its last event was a look here; whether that was the block's first one.
-    look: Option<(SiteId, bool)>,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Object {
     /// No lock's content: an atomic, say.
@@ -224,17 +90,6 @@ struct Object {
     current: Current,
 }
 
-/// What became of a schedule's reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Belief {
-    /// All that bind see what they saw.
-    Believable,
-    /// The one at this position does not.
-    Doubtful(u64),
-    /// There were more accesses than room, or the schedules that were judged were too long.
-    Unknown,
-}
-
 /// The accesses of a trace with what they saw.
 #[derive(Debug, Default)]
 pub struct Reads {
@@ -242,13 +97,9 @@ pub struct Reads {
     strands: Dense<StrandId, Strand>,
     objects: Dense<ObjectId, Object>,
     shown: FxHashSet<Shown>,
-    /// By the place of a counter's update: what came next, or nothing where that differed.
-    results: FxHashMap<Place, Option<(Op, SiteId)>>,
-    recorded: Dense<StrandId, Recorded>,
-    /// The same as `results`, by the place of a block's first look.
-    branches: FxHashMap<Place, Option<(Op, SiteId)>>,
-    /// Where a block has looked before it paused, or has failed to exchange.
-    retried: FxHashSet<Place>,
+    /// By the place of a counter's update.
+    results: Nexts,
+    recorded: Recorded,
     /// So many accesses are kept.
     kept: usize,
     is_overflown: bool,
@@ -287,29 +138,8 @@ impl Reads {
     /// Takes the next event as it was recorded.
     #[inline]
     pub fn note(&mut self, event: Event) {
-        if !self.is_on {
-            return;
-        }
-        let strand = self.recorded.entry(event.strand);
-        if let (Some((site, is_first)), Some(_)) = (strand.look.take(), strand.block) {
-            let place = (strand.block, site);
-            if event.op == Op::Pause {
-                self.retried.insert(place);
-            } else if is_first {
-                merge(&mut self.branches, place, (event.op, event.site));
-            }
-        }
-        match event.op {
-            Op::Begin => (strand.block, strand.is_at_begin) = (Some(event.block()), true),
-            Op::End => strand.block = None,
-            op if is_read(op) => {
-                if op == Op::CompareExchangeFailed {
-                    self.retried.insert((strand.block, event.site));
-                }
-                strand.look = Some((event.site, std::mem::take(&mut strand.is_at_begin)));
-            }
-            op if accesses(op) => strand.is_at_begin = false,
-            _ => {}
+        if self.is_on {
+            self.recorded.note(event);
         }
     }
 
@@ -360,7 +190,7 @@ impl Reads {
             if look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
                 if look.is_counter() {
-                    merge(&mut self.results, look.place(), look.next);
+                    self.results.enter(look.place(), look.next);
                 }
             }
         }
@@ -445,13 +275,13 @@ impl Reads {
     /// Whether with another value the strand may have done something else than end with this look.
     fn decides(&self, look: &Look) -> bool {
         look.decides
-            || look.is_first && self.branches.get(&look.place()) == Some(&None)
-            || self.retried.contains(&look.place())
+            || look.is_first && self.recorded.branches.differ(look.place())
+            || self.recorded.retried.contains(&look.place())
     }
 
     /// Whether what a strand does depends on the result of a counter's update.
     fn is_result(&self, look: &Look) -> bool {
-        look.is_counter() && self.results.get(&look.place()) == Some(&None)
+        look.is_counter() && self.results.differ(look.place())
     }
 
     /// Whether the block of a write changes the object once more, elsewhere and soon.
@@ -512,140 +342,4 @@ impl Reads {
         }
         Replay::new(self, prediction).run(&prediction.schedule)
     }
-}
-
-impl Look {
-    fn shown(&self, seen: u64, path: Path) -> Shown {
-        Shown {
-            object: self.event.object(),
-            seen,
-            site: self.event.site,
-            op: self.event.op,
-            next: self.next,
-            path,
-        }
-    }
-
-    fn place(&self) -> Place {
-        (self.is_inside.then_some(self.block), self.event.site)
-    }
-
-    fn is_counter(&self) -> bool {
-        matches!(self.event.op, Op::Update(kind) if is_counter(kind))
-    }
-
-    /// Whether it most likely changes nothing where another strand has done the same at the same
-    /// place: it sets what is set already.
-    fn is_setter(&self) -> bool {
-        match self.event.op {
-            Op::Update(kind) => !is_counter(kind),
-            op => op == Op::ReadWrite,
-        }
-    }
-}
-
-/// A strand of a schedule in the making.
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    /// How far it has come.
-    to: u64,
-    path: Path,
-    has_strayed: bool,
-    /// A counter's result was another one, since a block began or ended.
-    has_other_result: bool,
-}
-
-/// A schedule in the making, as far as values count.
-struct Replay<'a> {
-    reads: &'a Reads,
-    objects: FxHashMap<ObjectId, Current>,
-    strands: Dense<StrandId, Progress>,
-    /// By strand: the last access that the prediction is about.
-    last: FxHashMap<StrandId, u64>,
-}
-
-impl<'a> Replay<'a> {
-    fn new(reads: &'a Reads, prediction: &Prediction) -> Replay<'a> {
-        Replay {
-            reads,
-            objects: FxHashMap::default(),
-            strands: Dense::new(),
-            last: last_accesses(prediction),
-        }
-    }
-
-    fn run(mut self, schedule: &[Run]) -> Belief {
-        for run in schedule {
-            let from = self.strands.entry(run.strand).to;
-            let looks = self.reads.looks(run.strand, from, run.to);
-            let spent = self.reads.spent.get() + looks.len();
-            self.reads.spent.set(spent);
-            if spent > self.reads.budget() {
-                return Belief::Unknown;
-            }
-            if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
-                return Belief::Doubtful(doubtful.position);
-            }
-            self.strands[run.strand].to = run.to;
-        }
-        Belief::Believable
-    }
-
-    /// Makes an access; false if it binds and sees something else.
-    fn step(&mut self, id: StrandId, look: &Look) -> bool {
-        let (event, position) = (look.event, look.position);
-        let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
-        let current = self.objects.entry(event.object()).or_default();
-        let strand = &mut self.strands[id];
-        let is_variable = self.reads.is_variable(event.object());
-        if look.is_first {
-            (strand.path, strand.has_other_result) = (Path::default(), false);
-        }
-        let (seen, value) = (current.seen_by(event.op), current.value());
-        let is_own = current.writer.is_some_and(|by| by.event.strand == id);
-        let is_as_recorded = !strand.has_strayed && (!strand.has_other_result || look.is_counter());
-        let is_known = is_as_recorded && current.unseen.is_none();
-        let like = |by: &Writer| (by.event.op, by.event.site) == (event.op, event.site);
-        let before = current.writer.filter(|by| !is_own && like(by));
-        let is_taken = event.op != Op::Write && before.is_some_and(|by| self.reads.gives_back(by));
-        let is_result = self.reads.is_result(look) || is_taken && look.is_counter();
-        let is_same =
-            (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
-        // A setter after its like, or of which nobody has shown that it would still set.
-        let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
-        let binds = self.reads.binds(look, position < last) || position == last && is_again;
-        if position <= last && !is_same && (binds || is_taken) {
-            let path = if is_variable {
-                strand.path
-            } else {
-                Path::default()
-            };
-            let is_shown = self.reads.shown.contains(&look.shown(seen, path))
-                && !self.reads.retried.contains(&look.place());
-            // An exchange expects what its own strand has seen.
-            let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
-            if current.unseen.is_some() || !is_shown || is_exchange || is_result {
-                return false;
-            }
-            strand.has_strayed = true;
-        }
-        strand.has_other_result |= look.is_counter() && value != look.value;
-        if is_variable && event.op != Op::Write {
-            strand.path = strand.path.then(look, value);
-        }
-        if !is_read(event.op) {
-            current.write(Writer { event, position }, strand.has_strayed);
-        }
-        true
-    }
-}
-
-/// The last access of each strand that a prediction is about.
-pub(super) fn last_accesses(prediction: &Prediction) -> FxHashMap<StrandId, u64> {
-    let mut last = FxHashMap::default();
-    for step in &prediction.accesses {
-        let position = last.entry(step.access.strand).or_insert(0_u64);
-        *position = step.access.position.max(*position);
-    }
-    last
 }

@@ -1,0 +1,126 @@
+//! Whether the reads of a schedule see what they saw.
+
+use super::Reads;
+use super::look::{Look, Path, is_read};
+use super::values::{Current, Writer};
+use crate::dense::Dense;
+use crate::predict::{Prediction, Run};
+use crate::trace::{ObjectId, Op, StrandId};
+use rustc_hash::FxHashMap;
+
+/// What became of a schedule's reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belief {
+    /// All that bind see what they saw.
+    Believable,
+    /// The one at this position does not.
+    Doubtful(u64),
+    /// There were more accesses than room, or the schedules that were judged were too long.
+    Unknown,
+}
+
+/// A strand of a schedule in the making.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// How far it has come.
+    to: u64,
+    path: Path,
+    has_strayed: bool,
+    /// A counter's result was another one, since a block began or ended.
+    has_other_result: bool,
+}
+
+/// A schedule in the making, as far as values count.
+pub(super) struct Replay<'a> {
+    reads: &'a Reads,
+    objects: FxHashMap<ObjectId, Current>,
+    strands: Dense<StrandId, Progress>,
+    /// By strand: the last access that the prediction is about.
+    last: FxHashMap<StrandId, u64>,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(reads: &'a Reads, prediction: &Prediction) -> Replay<'a> {
+        Replay {
+            reads,
+            objects: FxHashMap::default(),
+            strands: Dense::new(),
+            last: last_accesses(prediction),
+        }
+    }
+
+    pub(super) fn run(mut self, schedule: &[Run]) -> Belief {
+        for run in schedule {
+            let from = self.strands.entry(run.strand).to;
+            let looks = self.reads.looks(run.strand, from, run.to);
+            let spent = self.reads.spent.get() + looks.len();
+            self.reads.spent.set(spent);
+            if spent > self.reads.budget() {
+                return Belief::Unknown;
+            }
+            if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
+                return Belief::Doubtful(doubtful.position);
+            }
+            self.strands[run.strand].to = run.to;
+        }
+        Belief::Believable
+    }
+
+    /// Makes an access; false if it binds and sees something else.
+    fn step(&mut self, id: StrandId, look: &Look) -> bool {
+        let (event, position) = (look.event, look.position);
+        let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
+        let current = self.objects.entry(event.object()).or_default();
+        let strand = &mut self.strands[id];
+        let is_variable = self.reads.is_variable(event.object());
+        if look.is_first {
+            (strand.path, strand.has_other_result) = (Path::default(), false);
+        }
+        let (seen, value) = (current.seen_by(event.op), current.value());
+        let is_own = current.writer.is_some_and(|by| by.event.strand == id);
+        let is_as_recorded = !strand.has_strayed && (!strand.has_other_result || look.is_counter());
+        let is_known = is_as_recorded && current.unseen.is_none();
+        let like = |by: &Writer| (by.event.op, by.event.site) == (event.op, event.site);
+        let before = current.writer.filter(|by| !is_own && like(by));
+        let is_taken = event.op != Op::Write && before.is_some_and(|by| self.reads.gives_back(by));
+        let is_result = self.reads.is_result(look) || is_taken && look.is_counter();
+        let is_same =
+            (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
+        // A setter after its like, or of which nobody has shown that it would still set.
+        let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
+        let binds = self.reads.binds(look, position < last) || position == last && is_again;
+        if position <= last && !is_same && (binds || is_taken) {
+            let path = if is_variable {
+                strand.path
+            } else {
+                Path::default()
+            };
+            let is_shown = self.reads.shown.contains(&look.shown(seen, path))
+                && !self.reads.recorded.retried.contains(&look.place());
+            // An exchange expects what its own strand has seen.
+            let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
+            if current.unseen.is_some() || !is_shown || is_exchange || is_result {
+                return false;
+            }
+            strand.has_strayed = true;
+        }
+        strand.has_other_result |= look.is_counter() && value != look.value;
+        if is_variable && event.op != Op::Write {
+            strand.path = strand.path.then(look, value);
+        }
+        if !is_read(event.op) {
+            current.write(Writer { event, position }, strand.has_strayed);
+        }
+        true
+    }
+}
+
+/// The last access of each strand that a prediction is about.
+pub(in crate::predict) fn last_accesses(prediction: &Prediction) -> FxHashMap<StrandId, u64> {
+    let mut last = FxHashMap::default();
+    for step in &prediction.accesses {
+        let position = last.entry(step.access.strand).or_insert(0_u64);
+        *position = step.access.position.max(*position);
+    }
+    last
+}
