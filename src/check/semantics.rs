@@ -226,42 +226,11 @@ impl Lowering {
             Op::Fork => {
                 self.over(event.other(), emit);
                 match transaction {
-                    Some(owner) => {
-                        self.strand(owner).workers.push(event.other());
-                        let child = self.strand(event.other());
-                        child.works_for = Some(owner);
-                        child.work = Some(Box::new(Work {
-                            site: event.site,
-                            value: None,
-                            exited: false,
-                        }));
-                    }
+                    Some(owner) => self.put_to_work(event.other(), owner, event.site),
                     None => emit(event),
                 }
             }
-            Op::Join => {
-                let works_for = self.strand(event.other()).works_for;
-                if works_for.is_some() && works_for == transaction {
-                    self.over(event.other(), emit);
-                    return;
-                }
-                if let Some(other) = works_for {
-                    self.release_worker(other, event.other(), emit);
-                }
-                let (me, former) = (event.strand, self.strand(event.strand).former);
-                let worked = &self.strand(event.other()).worked;
-                if worked
-                    .as_ref()
-                    .is_some_and(|worked| (worked.owner, worked.former) != (me, former))
-                {
-                    self.carry_order(event.other(), emit);
-                }
-                if let Some(owner) = transaction {
-                    self.split(owner, event.site, emit);
-                }
-                emit(event);
-                self.over(event.other(), emit);
-            }
+            Op::Join => self.join(event, transaction, emit),
             Op::Exit => {
                 self.dismiss(event.strand, emit);
                 if let Some((block, _)) = self.strand(event.strand).block.take() {
@@ -276,6 +245,43 @@ impl Lowering {
             }
             _ => unreachable!("handled by the callers"),
         }
+    }
+
+    /// The strand works for the owner's transaction from here on.
+    fn put_to_work(&mut self, worker: StrandId, owner: StrandId, site: SiteId) {
+        self.strand(owner).workers.push(worker);
+        let it = self.strand(worker);
+        it.works_for = Some(owner);
+        it.work = Some(Box::new(Work {
+            site,
+            value: None,
+            exited: false,
+        }));
+    }
+
+    /// A join of a worker by its own transaction is nothing; any other is a wait.
+    fn join(&mut self, event: Event, transaction: Option<StrandId>, emit: &mut impl FnMut(Event)) {
+        let joined = event.other();
+        let works_for = self.strand(joined).works_for;
+        if works_for.is_some() && works_for == transaction {
+            return self.over(joined, emit);
+        }
+        if let Some(other) = works_for {
+            self.release_worker(other, joined, emit);
+        }
+        let me = (event.strand, self.strand(event.strand).former);
+        let worked = &self.strand(joined).worked;
+        if worked
+            .as_ref()
+            .is_some_and(|worked| (worked.owner, worked.former) != me)
+        {
+            self.carry_order(joined, emit);
+        }
+        if let Some(owner) = transaction {
+            self.split(owner, event.site, emit);
+        }
+        emit(event);
+        self.over(joined, emit);
     }
 
     /// An event of a strand that works for another's transaction.
@@ -361,18 +367,8 @@ impl Lowering {
             if site != SiteId::NONE {
                 *self.splits.entry((block, site)).or_default() += 1;
             }
-            emit(Event {
-                strand: owner,
-                target: block.0,
-                site,
-                op: Op::End,
-            });
-            emit(Event {
-                strand: owner,
-                target: block.0,
-                site,
-                op: Op::Begin,
-            });
+            emit(Event::new(owner, Op::End, block.0, site));
+            emit(Event::new(owner, Op::Begin, block.0, site));
         }
     }
 
@@ -388,6 +384,8 @@ impl Lowering {
         }
     }
 
+    /// Makes the worker a strand of its own, which comes after the transaction as far as it has
+    /// gone: the fork is emitted now, and what the worker is in the middle of is handed over.
     fn release_worker(&mut self, owner: StrandId, worker: StrandId, emit: &mut impl FnMut(Event)) {
         self.strand(owner).workers.retain(|&other| other != worker);
         let it = self.strand(worker);
@@ -398,27 +396,15 @@ impl Lowering {
         if work.exited {
             taken_along.clear();
         }
-        for held in &taken_along {
-            let op = if held.op == Op::Acquire {
-                Op::Release
-            } else {
-                Op::ReleaseShared
+        for &held in &taken_along {
+            let op = match held.op {
+                Op::Acquire => Op::Release,
+                _ => Op::ReleaseShared,
             };
-            self.share(
-                Event {
-                    strand: owner,
-                    op,
-                    ..*held
-                },
-                emit,
-            );
+            let strand = owner;
+            self.share(Event { strand, op, ..held }, emit);
         }
-        emit(Event {
-            strand: owner,
-            target: worker.0,
-            site: work.site,
-            op: Op::Fork,
-        });
+        emit(Event::new(owner, Op::Fork, worker.0, work.site));
         let it = self.strand(owner);
         let worked = Worked {
             owner,
@@ -428,29 +414,17 @@ impl Lowering {
         self.strand(worker).worked = Some(worked);
         if work.exited {
             self.carry_order(worker, emit);
-            emit(Event {
-                strand: worker,
-                target: 0,
-                site: work.site,
-                op: Op::Exit,
-            });
+            emit(Event::new(worker, Op::Exit, 0, work.site));
         }
         if let Some((block, site)) = block {
-            emit(Event {
-                strand: worker,
-                target: block.0,
-                site,
-                op: Op::Begin,
-            });
+            emit(Event::new(worker, Op::Begin, block.0, site));
         }
         for held in taken_along {
             self.share(held, emit);
         }
         if let Some(value) = work.value {
-            emit(Event {
-                strand: worker,
-                ..value
-            });
+            let strand = worker;
+            emit(Event { strand, ..value });
         }
     }
 
@@ -471,12 +445,7 @@ impl Lowering {
         let worked = it.worked.take().filter(|_| it.block.is_none());
         if let Some(Worked { block, .. }) = worked {
             for op in [Op::Begin, Op::End] {
-                emit(Event {
-                    strand,
-                    target: block.0,
-                    site: SiteId::NONE,
-                    op,
-                });
+                emit(Event::new(strand, op, block.0, SiteId::NONE));
             }
         }
     }

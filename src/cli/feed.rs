@@ -112,26 +112,9 @@ impl NotAtomic {
 
     /// As [`WellFormed::admit_all`]; the begins and ends of such blocks do not count.
     fn admit_all(&mut self, rules: &mut WellFormed, events: &[Event], names: &Tables) -> Admitted {
-        for (count, event) in events.iter().enumerate() {
-            let admitted = if self.drops(event, names) {
-                Ok(None)
-            } else {
-                rules.admit(event)
-            };
-            let next = match admitted {
-                Ok(Some(_)) => continue,
-                Ok(None) => Ok(()),
-                Err(malformed) => Err(malformed),
-            };
-            return Admitted {
-                count,
-                next: Some(next),
-            };
-        }
-        Admitted {
-            count: events.len(),
-            next: None,
-        }
+        Admitted::of(events, |event| {
+            Ok(!self.drops(event, names) && rules.take(event)?)
+        })
     }
 
     /// Whether the event is the begin or end of such a block.

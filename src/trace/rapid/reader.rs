@@ -287,12 +287,7 @@ impl Std {
             None if may_define => registry.number(named, &key),
             None => return None,
         };
-        let event = Event {
-            strand: StrandId(strand),
-            target,
-            site: SiteId(site),
-            op,
-        };
+        let event = Event::new(StrandId(strand), op, target, SiteId(site));
         Some((event, place.is_some()))
     }
 
@@ -430,15 +425,9 @@ pub(super) enum Argument {
 impl Argument {
     #[inline]
     pub(super) fn event(self, strand: StrandId, site: SiteId, op: Op) -> Event {
-        let (target, site) = match self {
-            Argument::Number(target) => (target, site),
-            Argument::Value(value) => (value as u32, SiteId((value as u64 >> 32) as u32)),
-        };
-        Event {
-            strand,
-            target,
-            site,
-            op,
+        match self {
+            Argument::Number(target) => Event::new(strand, op, target, site),
+            Argument::Value(value) => Event::of_value(strand, value),
         }
     }
 }
