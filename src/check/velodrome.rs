@@ -272,15 +272,7 @@ impl Engine for Velodrome {
             }
             Op::Exit => self.end(event.strand),
             Op::Retire => self.retire(event.target),
-            Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::CompareExchange
-            | Op::CompareExchangeFailed
-            | Op::Value
-            | Op::Born => {}
+            no_step!() => {}
         }
         None
     }
