@@ -77,6 +77,12 @@ impl<I: Id, T> Dense<I, T> {
     }
 
     /// The entries, from number 0 on.
+    #[cfg(feature = "check")]
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.entries.iter()
+    }
+
+    /// The entries, from number 0 on.
     #[inline]
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.entries.iter_mut()

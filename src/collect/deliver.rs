@@ -20,7 +20,7 @@ use crate::mark::{self, Block};
 use crate::observe::Address;
 use crate::predict::Forecast;
 use crate::record::{self, pool};
-use crate::report::source::Workspace;
+use crate::report::source::{self, Workspace};
 use crate::report::{Cause, Group, Report, Split, between, groups, json, text};
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -75,11 +75,7 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     if reports.is_empty() {
         return reports;
     }
-    let workspace = Workspace::find();
-    let reports: Vec<_> = reports
-        .into_iter()
-        .map(|report| report.with_sources(&workspace))
-        .collect();
+    let reports = source::attach_all(reports);
     if let Some(path) = &config.report {
         if let Err(error) = json::append(path, &reports) {
             say(&format!(
@@ -354,7 +350,7 @@ impl<R> Outcome<R> {
 /// If `f` panics.
 pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let family = record::new_family();
-    record::untracked(|| super::with(|collector| collector.session.collect_family(family)));
+    record::untracked(|| super::with(|collector| collector.session.families.collect(family)));
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
