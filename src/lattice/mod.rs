@@ -372,30 +372,10 @@ impl Lattice {
                 events: self.levels.missing(),
             });
         }
-        let property = self.property;
-        let initial = self
-            .variables
-            .iter()
-            .filter_map(|variable| variable.initial)
-            .collect();
-        let explored = self
-            .levels
-            .finish()
-            .map_err(|overflow| Error::overflow(&property, overflow))?;
-        Ok(Outcome {
-            property: property.source().to_string(),
-            variables: property.variables().to_vec(),
-            initial,
-            events: explored.events,
-            states: explored.states,
-            runs: explored.runs,
-            violating: explored.violating,
-            observed_broken: explored.observed_broken,
-            narrowed: explored.narrowed,
-            late: explored.late,
-            counterexamples: explored.counterexamples,
-            graph: explored.graph,
-        })
+        let initial = self.variables.iter().filter_map(|it| it.initial).collect();
+        self.levels
+            .finish(&self.property, initial)
+            .map_err(|overflow| Error::overflow(&self.property, overflow))
     }
 
     /// Builds the first level, where that has not been done: every variable must have a value by
