@@ -77,8 +77,8 @@ pub(super) fn write(path: &Path, content: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
-    fs::write(path, content).map_err(|error| Failure::file(path, &error))
+    fs::create_dir_all(folder).map_err(Failure::at(folder))?;
+    fs::write(path, content).map_err(Failure::at(path))
 }
 
 /// A line of `cargo build --message-format=json`, as far as it is of interest.
