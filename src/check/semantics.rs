@@ -184,7 +184,7 @@ impl Lowering {
         }
         match event.op {
             Op::End => {
-                self.dismiss(event.strand, emit);
+                self.release_workers(event.strand, emit);
                 self.strand(event.strand).block = None;
                 emit(event);
             }
@@ -192,7 +192,7 @@ impl Lowering {
                 self.share(event, emit);
             }
             Op::Release => {
-                self.let_go(&event);
+                self.give_back(&event);
                 emit(event);
             }
             Op::Split | Op::Fork | Op::Join | Op::Exit => self.lower_rare(event, emit),
@@ -224,7 +224,7 @@ impl Lowering {
                 }
             }
             Op::Fork => {
-                self.over(event.other(), emit);
+                self.end_strand(event.other(), emit);
                 match transaction {
                     Some(owner) => self.put_to_work(event.other(), owner, event.site),
                     None => emit(event),
@@ -232,7 +232,7 @@ impl Lowering {
             }
             Op::Join => self.join(event, transaction, emit),
             Op::Exit => {
-                self.dismiss(event.strand, emit);
+                self.release_workers(event.strand, emit);
                 if let Some((block, _)) = self.strand(event.strand).block.take() {
                     emit(Event {
                         target: block.0,
@@ -264,7 +264,7 @@ impl Lowering {
         let joined = event.other();
         let works_for = self.strand(joined).works_for;
         if works_for.is_some() && works_for == transaction {
-            return self.over(joined, emit);
+            return self.end_strand(joined, emit);
         }
         if let Some(other) = works_for {
             self.release_worker(other, joined, emit);
@@ -281,7 +281,7 @@ impl Lowering {
             self.split(owner, event.site, emit);
         }
         emit(event);
-        self.over(joined, emit);
+        self.end_strand(joined, emit);
     }
 
     /// An event of a strand that works for another's transaction.
@@ -308,7 +308,7 @@ impl Lowering {
             op => {
                 match op {
                     Op::Acquire | Op::AcquireShared => self.held.push(event),
-                    Op::Release | Op::ReleaseShared => self.let_go(&event),
+                    Op::Release | Op::ReleaseShared => self.give_back(&event),
                     Op::Upgrade => self.hold(&event, Op::Acquire),
                     Op::Downgrade => self.hold(&event, Op::AcquireShared),
                     Op::Write | Op::ReadWrite | Op::Update(_) | Op::Born => {
@@ -325,7 +325,7 @@ impl Lowering {
 
     /// A lock is given back: an exclusive one by whoever has its guard, a shared one by whoever
     /// acquired it.
-    fn let_go(&mut self, event: &Event) {
+    fn give_back(&mut self, event: &Event) {
         let is_shared = event.op == Op::ReleaseShared;
         self.held
             .retain(|held| held.target != event.target || is_shared && held.strand != event.strand);
@@ -361,7 +361,7 @@ impl Lowering {
     }
 
     fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
-        self.dismiss(owner, emit);
+        self.release_workers(owner, emit);
         if let Some((block, _)) = self.strand(owner).block {
             // A restart has no site. It weakens nothing: there was nothing but looks before it.
             if site != SiteId::NONE {
@@ -375,7 +375,7 @@ impl Lowering {
     /// The transaction ends: those who worked for it become strands of their own that come after
     /// it.
     #[inline]
-    fn dismiss(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
+    fn release_workers(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
         if self.strand(owner).workers.is_empty() {
             return;
         }
@@ -451,8 +451,8 @@ impl Lowering {
     }
 
     /// The strand does nothing any more; its number may be given to another.
-    fn over(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
-        self.dismiss(strand, emit);
+    fn end_strand(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
+        self.release_workers(strand, emit);
         self.forget_held(strand);
         let it = std::mem::take(self.strand(strand));
         self.strand(strand).former = it.former.wrapping_add(1);

@@ -36,16 +36,16 @@ use crate::trace::{Event, ObjectId, Op, Semantics, StrandId};
 
 /// What a family has to tell.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct Findings {
     pub(super) reports: Vec<Report>,
     pub(super) forecasts: Vec<Forecast>,
 }
 
-impl News {
-    fn new(reports: Vec<Report>, predictor: Option<FamilyPredictor>, names: &Live) -> News {
+impl Findings {
+    fn new(reports: Vec<Report>, predictor: Option<FamilyPredictor>, names: &Live) -> Findings {
         let forecast = predictor.and_then(|predictor| predictor.predict(names));
         let forecasts = forecast.into_iter().collect();
-        News { reports, forecasts }
+        Findings { reports, forecasts }
     }
 }
 
@@ -116,9 +116,9 @@ struct Family {
 }
 
 impl Family {
-    fn end(mut self, names: &Live) -> News {
+    fn end(mut self, names: &Live) -> Findings {
         self.name_test(names);
-        News::new(self.reports, self.predictor, names)
+        Findings::new(self.reports, self.predictor, names)
     }
 
     fn standing(&self, names: &Live) -> Standing {
@@ -392,54 +392,54 @@ impl Families {
     }
 
     /// What the family has to tell, unless it is asked for it.
-    pub(super) fn take(&mut self, family: u32, names: &Live) -> News {
+    pub(super) fn take(&mut self, family: u32, names: &Live) -> Findings {
         self.claim(family, names);
         self.take_over(family, names);
         match self.all.get_mut(&family) {
             Some(family) if !family.collecting => {
                 family.name_test(names);
                 let predictor = family.predictor.take_if(|predictor| predictor.is_at_rest());
-                News::new(std::mem::take(&mut family.reports), predictor, names)
+                Findings::new(std::mem::take(&mut family.reports), predictor, names)
             }
-            _ => News::default(),
+            _ => Findings::default(),
         }
     }
 
     /// What the family was asked for, or has to tell at its end.
-    pub(super) fn take_all(&mut self, family: u32, names: &Live) -> News {
+    pub(super) fn take_all(&mut self, family: u32, names: &Live) -> Findings {
         self.claim(family, names);
         self.take_over(family, names);
         let is_over = |it: &Family| it.collecting || it.first.is_none();
         match self.all.get_mut(&family) {
             Some(it) if is_over(it) => self
                 .remove(family)
-                .map_or_else(News::default, |it| it.end(names)),
+                .map_or_else(Findings::default, |it| it.end(names)),
             Some(it) => {
                 it.name_test(names);
                 let reports = std::mem::take(&mut it.reports);
                 let predictor = it.predictor.take();
                 self.leave_guests(family);
-                News::new(reports, predictor, names)
+                Findings::new(reports, predictor, names)
             }
-            None => News::default(),
+            None => Findings::default(),
         }
     }
 
     /// What nobody has heard; and how many tests there were whose thread has not ended.
-    pub(super) fn finish(&mut self, names: &Live) -> (News, u64) {
-        let (mut news, mut tests) = (News::default(), 0);
+    pub(super) fn finish(&mut self, names: &Live) -> (Findings, u64) {
+        let (mut findings, mut tests) = (Findings::default(), 0);
         for family in std::mem::take(&mut self.all).into_values() {
             if family.first.is_some() {
                 let name = family.name(names);
                 tests += u64::from(name.as_deref().and_then(test_of).is_some());
             }
-            let News { reports, forecasts } = family.end(names);
-            news.reports.extend(reports);
-            news.forecasts.extend(forecasts);
+            let Findings { reports, forecasts } = family.end(names);
+            findings.reports.extend(reports);
+            findings.forecasts.extend(forecasts);
         }
         let unclaimed = std::mem::take(&mut self.unclaimed).into_iter();
-        news.reports.extend(unclaimed.map(|it| it.report));
-        (news, tests)
+        findings.reports.extend(unclaimed.map(|it| it.report));
+        (findings, tests)
     }
 
     fn remove(&mut self, family: u32) -> Option<Family> {

@@ -482,11 +482,11 @@ pub(crate) fn joined() {
 fn deliver(family: u32) {
     let _untracked = record::Untracked::new();
     let told = with(|collector| {
-        let news = collector.session.take(family);
-        (news, collector.session.config.clone())
+        let findings = collector.session.take(family);
+        (findings, collector.session.config.clone())
     });
-    if let Some((news, config)) = told {
-        deliver::tell(news, &config);
+    if let Some((findings, config)) = told {
+        deliver::tell(findings, &config);
     }
 }
 
@@ -503,11 +503,11 @@ fn first_strand_ends() {
     let _ = catch_up_with_family(family);
     let _untracked = record::Untracked::new();
     let last = with(|collector| {
-        let news = collector.session.take_all(family);
-        (news, collector.session.config.clone())
+        let findings = collector.session.take_all(family);
+        (findings, collector.session.config.clone())
     });
-    let told =
-        last.map(|(news, config)| record::guarded(|| deliver::tell_late(news, &config, &test)));
+    let told = last
+        .map(|(findings, config)| record::guarded(|| deliver::tell_late(findings, &config, &test)));
     if let Some(Some(true)) = told {
         HAS_FAILED.store(true, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
 use super::export::Export;
-use super::families::{Families, Involved, News};
+use super::families::{Families, Findings, Involved};
 use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
@@ -117,7 +117,7 @@ impl Session {
     }
 
     /// What a family has to tell.
-    pub(super) fn take(&mut self, family: u32) -> News {
+    pub(super) fn take(&mut self, family: u32) -> Findings {
         self.families.take(family, &self.live)
     }
 
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// What a family was asked for, or has to tell at the end of its first strand.
-    pub(super) fn take_all(&mut self, family: u32) -> News {
+    pub(super) fn take_all(&mut self, family: u32) -> Findings {
         self.families.take_all(family, &self.live)
     }
 
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// There are no more events: what nobody has heard.
-    pub(super) fn finish(&mut self) -> News {
+    pub(super) fn finish(&mut self) -> Findings {
         while let Some(violation) = self.checker.finish(&self.live) {
             self.report(&violation);
         }
@@ -168,9 +168,9 @@ impl Session {
         self.note(written);
         let sent = self.export.finish_observer();
         self.note(sent);
-        let (news, tests) = self.families.finish(&self.live);
+        let (findings, tests) = self.families.finish(&self.live);
         self.counts.tests += tests;
-        news
+        findings
     }
 
     #[cold]
