@@ -22,20 +22,10 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, Site
 ///
 /// ```
 /// use aerodrome::check::{Checker, EngineKind};
-/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
-/// # use aerodrome::trace::*;
-/// # struct NoNames;
-/// # impl Names for NoNames {
-/// #     fn strand(&self, _: StrandId) -> StrandInfo { StrandInfo::default() }
-/// #     fn object(&self, _: ObjectId) -> ObjectInfo {
-/// #         ObjectInfo { kind: ObjectKind::Variable, name: None, type_name: None, created: SiteId::NONE }
-/// #     }
-/// #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Variable }
-/// #     fn site(&self, _: SiteId) -> Option<SiteInfo> { None }
-/// #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: String::new(), site: SiteId::NONE } }
-/// # }
-/// # let names = NoNames;
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId, Tables};
+///
+/// let names = Tables::new();
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let trace = [
 ///     event(0, Op::Begin, 1),
 ///     event(0, Op::Read, 7),

@@ -24,7 +24,7 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 /// use aerodrome::check::Lowering;
 /// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
 ///
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let mut lowering = Lowering::new(Semantics::Rust);
 /// let mut lowered = Vec::new();
 /// for recorded in [event(0, Op::Begin, 1), event(0, Op::Fork, 5), event(5, Op::Read, 7)] {

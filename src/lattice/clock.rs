@@ -59,7 +59,7 @@ struct Chain {
 /// use aerodrome::lattice::Causality;
 /// use aerodrome::trace::{Event, Op, SiteId, StrandId};
 ///
-/// let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let mut causality = Causality::default();
 /// let (first, write) = causality.step(&event(0, Op::Write, 7), true).unwrap();
 /// assert!(causality.step(&event(1, Op::Read, 7), false).is_none());

@@ -31,12 +31,12 @@
 //! # use aerodrome::trace::*;
 //! # let mut names = Tables::new();
 //! # for (id, name) in (0..).zip(["landing", "approved", "radio"]) {
-//! #     let info = ObjectInfo { kind: ObjectKind::Variable, name: Some(name.to_string()), type_name: None, created: SiteId::NONE };
+//! #     let info = ObjectInfo { name: Some(name.to_string()), ..ObjectInfo::default() };
 //! #     names.define_object(ObjectId(id), &info);
 //! # }
 //! # let names = &names;
 //! # let (landing, approved, radio) = (0, 1, 2);
-//! # let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
+//! # let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 //! let write = |strand, object, value| [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)];
 //!
 //! let property: Property = "start(landing) -> [approved, !radio)".parse()?;
