@@ -186,7 +186,7 @@ fn cargo_build(
     }
     let bitcode = if project.has_lto() { BITCODE } else { "" };
     match std::env::var("RUSTFLAGS") {
-        // Whoever denies warnings means those of the project.
+        // `-D warnings` is meant for the project, not for aerodrome.
         Ok(flags) => {
             command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow {bitcode}"));
         }

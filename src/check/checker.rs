@@ -322,7 +322,7 @@ impl Front {
         }
     }
 
-    /// So many of these events, which begin a block, need not pass [`Retries`].
+    /// How many of these events, which begin a block, need not pass [`Retries`].
     #[inline]
     fn plain_block(&self, events: &[Event]) -> usize {
         let retries = self.retries.as_ref();
@@ -414,7 +414,7 @@ impl<N: Names + ?Sized> Visitor for One<'_, N> {
 struct Many<'a, N: ?Sized> {
     front: &'a mut Front,
     events: &'a [Event],
-    /// So many are to be taken; the others are only foreseen.
+    /// How many are to be taken; the others are only foreseen.
     count: usize,
     position: u64,
     names: &'a N,

@@ -58,7 +58,7 @@ struct Strand {
     /// The strand has worked for a transaction that is over: a join by anyone but that
     /// transaction's strand comes after it.
     worked: Option<Worked>,
-    /// So many strands had the number before this one, at least: what is kept of a strand by its
+    /// At least this many strands had the number before this one: what is kept of a strand by its
     /// number is not the next owner's.
     former: u32,
 }

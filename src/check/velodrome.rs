@@ -52,7 +52,7 @@ struct Strand {
     transaction: Option<Transaction>,
     /// The event that forked the strand, until its first event.
     fork: Option<Mark>,
-    /// So many strands had the number before this one.
+    /// How many strands had the number before this one.
     former: u32,
     /// The last event.
     last: Option<Mark>,

@@ -34,9 +34,9 @@ pub(super) fn feed(
 pub(super) struct Run<'a> {
     /// They, and those after them as far as read.
     pub(super) events: &'a [Event],
-    /// So many count.
+    /// How many of them count.
     pub(super) count: usize,
-    /// So many are at issue: `count`, or one more, which does not count.
+    /// How many are taken: `count`, or one more, which does not count.
     pub(super) taken: usize,
     /// The position of the first.
     pub(super) position: u64,
@@ -120,7 +120,7 @@ impl NotAtomic {
     /// Whether the event is the begin or end of such a block.
     fn drops(&mut self, event: &Event, names: &Tables) -> bool {
         if event.op == Op::Fork {
-            // Whoever had the number before has left it.
+            // The former owner of the number is gone.
             if let Some(open) = self.open.get_mut(event.other()) {
                 open.clear();
             }

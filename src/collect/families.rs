@@ -194,7 +194,7 @@ pub(super) struct Families {
     has_visits: bool,
 }
 
-/// More unclaimed violations than this are not kept: whoever has so many has enough to read.
+/// More unclaimed violations than this are not kept: these are enough to read.
 const UNCLAIMED: usize = 256;
 
 impl Families {

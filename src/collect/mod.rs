@@ -184,7 +184,7 @@ fn launch() {
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
-    // Whoever was about to say something says it in the parent.
+    // A thread that was about to print does so in the parent.
     TELLING.store(0, Ordering::Relaxed);
     observer::close_inherited();
     record::never_track_this_thread();
@@ -235,7 +235,7 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     if collector.session.export.has_lost_observer {
         pool::fail();
     }
-    // Whoever drains comes back for more, and is not to keep the others out.
+    // A thread that drains comes back for more, and must not starve the others.
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));

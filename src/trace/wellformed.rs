@@ -100,7 +100,7 @@ impl std::error::Error for Malformed {}
 /// How far [`WellFormed::admit_all`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// So many events count.
+    /// How many events count.
     pub count: usize,
     /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing
     /// where there is none.
@@ -188,7 +188,7 @@ enum State {
     Sent,
 }
 
-/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and
+/// Checks that a trace is well formed, and drops what does not count: nested blocks and
 /// re-entrant acquires.
 ///
 /// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands

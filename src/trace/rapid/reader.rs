@@ -101,7 +101,7 @@ impl Default for Operations {
             })
         });
         let usual: Vec<Operation> = usual.collect();
-        // One in some ten does, and the same every time.
+        // About one factor in ten will do, and the search always finds the same one.
         let mut factors = (1..).map(|at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let found = factors.find_map(|factor| Operations::by(factor, &usual));
         found.expect("there is no end of factors")
@@ -308,7 +308,7 @@ impl Std {
     }
 }
 
-/// So many lines are parsed before the numbers of their variables are asked for.
+/// How many lines are parsed before the numbers of their variables are looked up.
 const GROUP: usize = 64;
 
 /// The event on a line, whatever it looks like.

@@ -184,7 +184,7 @@ pub(in crate::trace) struct Ahead {
     thread: Option<JoinHandle<()>>,
 }
 
-/// So many batches go around.
+/// How many batches go around.
 const RING: usize = 4;
 
 impl Ahead {
