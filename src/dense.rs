@@ -102,7 +102,12 @@ impl<I: Id, T: Default> Dense<I, T> {
 
     #[cold]
     fn grow(&mut self, at: usize) {
-        self.entries.resize_with(at + 1, T::default);
+        // Most are the next in number.
+        if at == self.entries.len() {
+            self.entries.push(T::default());
+        } else {
+            self.entries.resize_with(at + 1, T::default);
+        }
     }
 
     /// The entry, taken out of the table.

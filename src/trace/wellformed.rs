@@ -114,11 +114,14 @@ impl Admitted {
         events: &[Event],
         mut counts: impl FnMut(&Event) -> Result<bool, Rule>,
     ) -> Self {
-        for (count, &event) in events.iter().enumerate() {
-            let next = match counts(&event) {
+        for (count, event) in events.iter().enumerate() {
+            let next = match counts(event) {
                 Ok(true) => continue,
                 Ok(false) => Ok(()),
-                Err(rule) => Err(Malformed { event, rule }),
+                Err(rule) => Err(Malformed {
+                    event: *event,
+                    rule,
+                }),
             };
             let next = Some(next);
             return Admitted { count, next };
