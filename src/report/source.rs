@@ -115,6 +115,7 @@ impl Workspace {
 }
 
 /// The reports with their source lines.
+#[cfg(any(feature = "check", feature = "cli"))]
 pub(crate) fn attach_all(reports: impl IntoIterator<Item = Report>) -> Vec<Report> {
     let workspace = Workspace::find();
     let reports = reports.into_iter();
