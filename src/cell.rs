@@ -187,7 +187,7 @@ impl<T: ?Sized> fmt::Debug for TrackedUnsafeCell<T> {
     }
 }
 
-/// A pointer to the value of an [`TrackedUnsafeCell`], for reading.
+/// A pointer to the value of a [`TrackedUnsafeCell`], for reading.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized>(*const T);
 
@@ -217,7 +217,7 @@ impl<T: ?Sized> ConstPtr<T> {
     }
 }
 
-/// A pointer to the value of an [`TrackedUnsafeCell`], for writing.
+/// A pointer to the value of a [`TrackedUnsafeCell`], for writing.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized>(*mut T);
 

@@ -79,6 +79,12 @@ impl<I: Id, T> Dense<I, T> {
     }
 
     /// The entries, from number 0 on.
+    #[cfg(feature = "check")]
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.entries.iter()
+    }
+
+    /// The entries, from number 0 on.
     #[inline]
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.entries.iter_mut()
@@ -98,7 +104,12 @@ impl<I: Id, T: Default> Dense<I, T> {
 
     #[cold]
     fn grow(&mut self, at: usize) {
-        self.entries.resize_with(at + 1, T::default);
+        // Most are the next in number.
+        if at == self.entries.len() {
+            self.entries.push(T::default());
+        } else {
+            self.entries.resize_with(at + 1, T::default);
+        }
     }
 
     /// The entry, taken out of the table.

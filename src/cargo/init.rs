@@ -15,11 +15,10 @@ const LINE: &str = "extern crate aerodrome as std;";
 
 pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
     let path = &options.manifest_path;
-    let wrong = |message: String| Failure::new(format!("{}: {message}", path.display()));
     let mut manifest = read(path)?;
     let Some(package) = manifest.get("package") else {
         let message = "expected a package, found a workspace alone: name a member's Cargo.toml";
-        return Err(wrong(message.to_owned()));
+        return Err(Failure::at(path)(message));
     };
     let edition = package
         .get("edition")
@@ -29,17 +28,16 @@ pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
         .get("edition")
         .is_some_and(|it| it.as_str().is_none());
     if edition == "2015" && !inherits {
-        return Err(wrong(
+        return Err(Failure::at(path)(
             "in edition 2015 `extern crate .. as std` is an error; write \
-             `std = { package = \"aerodrome\", version = \"0.1\" }` into [dependencies]"
-                .to_owned(),
+             `std = { package = \"aerodrome\", version = \"0.1\" }` into [dependencies]",
         ));
     }
-    let changed = add_entries(&mut manifest).map_err(wrong)?;
+    let changed = add_entries(&mut manifest).map_err(Failure::at(path))?;
     if changed.is_empty() {
         println!("{}: has aerodrome already", path.display());
     } else {
-        fs::write(path, manifest.to_string()).map_err(|error| Failure::file(path, &error))?;
+        fs::write(path, manifest.to_string()).map_err(Failure::at(path))?;
     }
     for entry in changed {
         println!("{}: {entry}", path.display());
@@ -55,9 +53,8 @@ pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
 }
 
 fn read(path: &Path) -> Result<DocumentMut, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
-    let wrong = |error| Failure::new(format!("{}: {error}", path.display()));
-    text.parse().map_err(wrong)
+    let text = fs::read_to_string(path).map_err(Failure::at(path))?;
+    text.parse().map_err(Failure::at(path))
 }
 
 /// The manifest that profiles are read from: the workspace's, which may be the package's own.
@@ -72,9 +69,8 @@ fn workspace_of(path: &Path) -> PathBuf {
 
 fn add_profile_to(path: &Path) -> Result<(), Failure> {
     let mut manifest = read(path)?;
-    let wrong = |message| Failure::new(format!("{}: {message}", path.display()));
-    if add_profile(&mut manifest).map_err(wrong)? {
-        fs::write(path, manifest.to_string()).map_err(|error| Failure::file(path, &error))?;
+    if add_profile(&mut manifest).map_err(Failure::at(path))? {
+        fs::write(path, manifest.to_string()).map_err(Failure::at(path))?;
         println!(
             "{}: [profile.dev.package.aerodrome] opt-level = 3",
             path.display()
@@ -150,9 +146,8 @@ fn roots(manifest: &DocumentMut, path: &Path) -> Vec<PathBuf> {
 
 /// Adds the line behind the inner attributes, unless it is there.
 fn add_line(root: &Path) -> Result<(), Failure> {
-    let text = fs::read_to_string(root).map_err(|error| Failure::file(root, &error))?;
-    let parsed = syn::parse_file(&text)
-        .map_err(|error| Failure::new(format!("{}: {error}", root.display())))?;
+    let text = fs::read_to_string(root).map_err(Failure::at(root))?;
+    let parsed = syn::parse_file(&text).map_err(Failure::at(root))?;
     if text.contains(LINE) {
         println!("{}: has the line already", root.display());
         return Ok(());
@@ -162,7 +157,7 @@ fn add_line(root: &Path) -> Result<(), Failure> {
     };
     let start = syn::spanned::Spanned::span(first).byte_range().start;
     let text = format!("{}{LINE}\n\n{}", &text[..start], &text[start..]);
-    fs::write(root, text).map_err(|error| Failure::file(root, &error))?;
+    fs::write(root, text).map_err(Failure::at(root))?;
     println!("{}: {LINE}", root.display());
     Ok(())
 }

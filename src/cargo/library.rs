@@ -77,8 +77,8 @@ pub(super) fn write(path: &Path, content: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
-    fs::write(path, content).map_err(|error| Failure::file(path, &error))
+    fs::create_dir_all(folder).map_err(Failure::at(folder))?;
+    fs::write(path, content).map_err(Failure::at(path))
 }
 
 /// A line of `cargo build --message-format=json`, as far as it is of interest.
@@ -186,7 +186,7 @@ fn cargo_build(
     }
     let bitcode = if project.has_lto() { BITCODE } else { "" };
     match std::env::var("RUSTFLAGS") {
-        // Whoever denies warnings means those of the project.
+        // `-D warnings` is meant for the project, not for aerodrome.
         Ok(flags) => {
             command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow {bitcode}"));
         }

@@ -45,9 +45,9 @@ impl Failure {
         Failure(message.into())
     }
 
-    /// An error of the file system, at `path`.
-    fn file(path: &Path, error: &std::io::Error) -> Self {
-        Failure(format!("{}: {error}", path.display()))
+    /// What is wrong with the file or folder at `path`.
+    fn at<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
+        move |error| Failure(format!("{}: {error}", path.display()))
     }
 }
 

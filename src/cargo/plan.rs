@@ -97,7 +97,7 @@ impl Plan {
             folder: folder.clone(),
         };
         for program in [&programs.rustc, &programs.rustdoc] {
-            replace(&this, program).map_err(|error| Failure::file(program, &error))?;
+            replace(&this, program).map_err(Failure::at(program))?;
         }
         Ok(programs)
     }

@@ -35,54 +35,51 @@ impl Mirror {
 
 pub(super) const MIRRORS: [Mirror; 6] = [
     Mirror {
-        package: "parking_lot",
-        version: "0.12.",
-        feature: "parking_lot",
-        module: "parking_lot",
         features: &[
             ("arc_lock", "parking_lot-arc_lock"),
             ("hardware-lock-elision", "parking_lot-hardware-lock-elision"),
             ("send_guard", "parking_lot-send_guard"),
             ("serde", "parking_lot-serde"),
         ],
+        ..mirror("parking_lot", "0.12.", "parking_lot", "parking_lot")
     },
     // Not tracked: it has the traits of the raw locks, which have to be the same crate's.
-    Mirror {
-        package: "lock_api",
-        version: "0.4.",
-        feature: "parking_lot",
-        module: "parking_lot::lock_api",
-        features: &[],
-    },
-    Mirror {
-        package: "parking_lot_core",
-        version: "0.9.",
-        feature: "parking_lot",
-        module: "parking_lot_core",
-        features: &[],
-    },
-    Mirror {
-        package: "crossbeam-channel",
-        version: "0.5.",
-        feature: "crossbeam-channel",
-        module: "crossbeam_channel",
-        features: &[],
-    },
-    Mirror {
-        package: "crossbeam-utils",
-        version: "0.8.",
-        feature: "crossbeam-utils",
-        module: "crossbeam_utils",
-        features: &[],
-    },
-    Mirror {
-        package: "once_cell",
-        version: "1.",
-        feature: "once_cell",
-        module: "once_cell",
-        features: &[],
-    },
+    mirror("lock_api", "0.4.", "parking_lot", "parking_lot::lock_api"),
+    mirror(
+        "parking_lot_core",
+        "0.9.",
+        "parking_lot",
+        "parking_lot_core",
+    ),
+    mirror(
+        "crossbeam-channel",
+        "0.5.",
+        "crossbeam-channel",
+        "crossbeam_channel",
+    ),
+    mirror(
+        "crossbeam-utils",
+        "0.8.",
+        "crossbeam-utils",
+        "crossbeam_utils",
+    ),
+    mirror("once_cell", "1.", "once_cell", "once_cell"),
 ];
+
+const fn mirror(
+    package: &'static str,
+    version: &'static str,
+    feature: &'static str,
+    module: &'static str,
+) -> Mirror {
+    Mirror {
+        package,
+        version,
+        feature,
+        module,
+        features: &[],
+    }
+}
 
 /// A workspace.
 pub(super) struct Project {
@@ -206,8 +203,7 @@ impl Project {
     pub(super) fn find(arguments: &[OsString]) -> Result<Project, Failure> {
         let metadata = metadata(arguments)?;
         let target_directory = match value_of(arguments, "--target-dir") {
-            Some(given) => std::path::absolute(&given)
-                .map_err(|error| Failure::file(Path::new(&given), &error))?,
+            Some(given) => std::path::absolute(&given).map_err(Failure::at(Path::new(&given)))?,
             None => metadata.target_directory.clone(),
         };
         let mut project = Project {

@@ -99,10 +99,10 @@ impl Prepared {
         let summary = format!("summary-{}.txt", std::process::id());
         let summary = self.project.folder.join(summary);
         for file in [Some(&*summary), reports].into_iter().flatten() {
-            fs::write(file, "").map_err(|error| Failure::file(file, &error))?;
+            fs::write(file, "").map_err(Failure::at(file))?;
         }
         for file in self.failures()? {
-            fs::remove_file(&file).map_err(|error| Failure::file(&file, &error))?;
+            fs::remove_file(&file).map_err(Failure::at(&file))?;
         }
         let mut command = cargo();
         command.arg(verb.name()).args(&options.cargo);
@@ -121,7 +121,7 @@ impl Prepared {
         let status = command
             .status()
             .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
-        let text = fs::read_to_string(&summary).map_err(|error| Failure::file(&summary, &error))?;
+        let text = fs::read_to_string(&summary).map_err(Failure::at(&summary))?;
         let _ = fs::remove_file(&summary);
         Ok(Outcome {
             cargo: status.code(),
@@ -134,7 +134,7 @@ impl Prepared {
     /// The files about members that compile neither with tracked types nor beside tracked members.
     fn failures(&self) -> Result<Vec<PathBuf>, Failure> {
         let folder = &self.programs.folder;
-        let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
+        let entries = fs::read_dir(folder).map_err(Failure::at(folder))?;
         let is_failure = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| name.starts_with(FAILED))
@@ -148,7 +148,7 @@ impl Prepared {
     fn leave_out_failed(&mut self) -> Result<bool, Failure> {
         let mut left_out = 0;
         for file in self.failures()? {
-            let member = fs::read_to_string(&file).map_err(|error| Failure::file(&file, &error))?;
+            let member = fs::read_to_string(&file).map_err(Failure::at(&file))?;
             eprintln!(
                 "aerodrome: {member} compiles neither with tracked types nor beside members that \
                  have them; once more, without tracking it and the members that it depends on"
@@ -170,7 +170,7 @@ fn render(form: Form, file: &Path) -> Result<(), Failure> {
         Form::Sarif => (file.with_extension("sarif"), Some(sarif::render(&reports))),
     };
     if let Some(text) = text {
-        fs::write(&path, text).map_err(|error| Failure::file(&path, &error))?;
+        fs::write(&path, text).map_err(Failure::at(&path))?;
     }
     eprintln!(
         "aerodrome: {} in {}",
@@ -182,9 +182,8 @@ fn render(form: Form, file: &Path) -> Result<(), Failure> {
 
 /// The reports of a run.
 pub(super) fn read_reports(file: &Path) -> Result<Vec<Report>, Failure> {
-    let open = File::open(file).map_err(|error| Failure::file(file, &error))?;
-    json::read(BufReader::new(open))
-        .map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+    let open = File::open(file).map_err(Failure::at(file))?;
+    json::read(BufReader::new(open)).map_err(Failure::at(file))
 }
 
 /// What the processes of a run have counted, all together: a line each, of numbers in the order in
@@ -206,25 +205,16 @@ impl Totals {
         let mut totals = Totals::default();
         for line in text.lines() {
             let mut numbers = line.split(' ').map(|number| number.parse().unwrap_or(0));
-            let Totals {
-                processes,
-                tests,
-                events,
-                transactions,
-                ..
-            } = &mut totals;
-            *processes += 1;
-            for total in [tests, events, transactions] {
-                *total += numbers.next().unwrap_or(0);
-            }
-            let Totals {
-                violations,
-                predictions,
-                split,
-                empty,
-                ..
-            } = &mut totals;
-            for total in [violations, predictions, split, empty] {
+            totals.processes += 1;
+            for total in [
+                &mut totals.tests,
+                &mut totals.events,
+                &mut totals.transactions,
+                &mut totals.violations,
+                &mut totals.predictions,
+                &mut totals.split,
+                &mut totals.empty,
+            ] {
                 *total += numbers.next().unwrap_or(0);
             }
         }

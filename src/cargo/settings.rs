@@ -22,11 +22,9 @@ pub(super) struct Settings {
 pub(super) fn find(root: &Path, options: &Options) -> Result<Settings, Failure> {
     let path = root.join(FILE);
     let mut settings = match fs::read_to_string(&path) {
-        Ok(text) => {
-            read(&text).map_err(|message| Failure::new(format!("{}: {message}", path.display())))?
-        }
+        Ok(text) => read(&text).map_err(Failure::at(&path))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Settings::default(),
-        Err(error) => return Err(Failure::file(&path, &error)),
+        Err(error) => return Err(Failure::at(&path)(error)),
     };
     let parse = |patterns: &[String], option: &str| {
         let parse = |text: &String| Pattern::parse(text);

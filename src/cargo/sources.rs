@@ -60,11 +60,11 @@ impl Tree<'_> {
         let (original, copy) = (self.original.join(inside), self.copy.join(inside));
         // A link from an earlier run, when nothing in it was marked.
         if copy.is_symlink() {
-            fs::remove_file(&copy).map_err(|error| Failure::file(&copy, &error))?;
+            fs::remove_file(&copy).map_err(Failure::at(&copy))?;
         }
-        fs::create_dir_all(&copy).map_err(|error| Failure::file(&copy, &error))?;
+        fs::create_dir_all(&copy).map_err(Failure::at(&copy))?;
         self.remove_what_is_gone(&original, &copy)?;
-        let entries = fs::read_dir(&original).map_err(|error| Failure::file(&original, &error))?;
+        let entries = fs::read_dir(&original).map_err(Failure::at(&original))?;
         for entry in entries.flatten() {
             let inside = inside.join(entry.file_name());
             let (from, to) = (self.original.join(&inside), self.copy.join(&inside));
@@ -75,7 +75,7 @@ impl Tree<'_> {
             let has_changes = changed.next().is_some_and(|file| file.starts_with(&inside));
             if let Some(text) = self.changed.get(&inside) {
                 if to.is_symlink() {
-                    fs::remove_file(&to).map_err(|error| Failure::file(&to, &error))?;
+                    fs::remove_file(&to).map_err(Failure::at(&to))?;
                 }
                 write(&to, text)?;
             } else if has_changes && from.is_dir() {
@@ -88,7 +88,7 @@ impl Tree<'_> {
     }
 
     fn remove_what_is_gone(&self, original: &Path, copy: &Path) -> Result<(), Failure> {
-        let entries = fs::read_dir(copy).map_err(|error| Failure::file(copy, &error))?;
+        let entries = fs::read_dir(copy).map_err(Failure::at(copy))?;
         for entry in entries.flatten() {
             if !original.join(entry.file_name()).exists() {
                 remove(&entry.path())?;
@@ -105,7 +105,7 @@ impl Tree<'_> {
         if to.is_symlink() || to.exists() {
             remove(to)?;
         }
-        link(from, to).map_err(|error| Failure::file(to, &error))
+        link(from, to).map_err(Failure::at(to))
     }
 }
 
@@ -115,5 +115,5 @@ fn remove(path: &Path) -> Result<(), Failure> {
     } else {
         fs::remove_file(path)
     };
-    removed.map_err(|error| Failure::file(path, &error))
+    removed.map_err(Failure::at(path))
 }

@@ -25,7 +25,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let folder = &prepared.project.folder;
     let (reports, traces) = (folder.join("suggest.json"), folder.join("suggest"));
     let _ = fs::remove_dir_all(&traces);
-    fs::create_dir_all(&traces).map_err(|error| Failure::file(&traces, &error))?;
+    fs::create_dir_all(&traces).map_err(Failure::at(&traces))?;
     // What the compiler says is for the user.
     let mut build = options.clone();
     build.cargo.insert(0, "--no-run".into());
@@ -35,10 +35,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     }
     // What the tests say has every report in it, as often as it was found.
     let log = folder.join("suggest.log");
-    let output = File::create(&log).map_err(|error| Failure::file(&log, &error))?;
-    let errors = output
-        .try_clone()
-        .map_err(|error| Failure::file(&log, &error))?;
+    let output = File::create(&log).map_err(Failure::at(&log))?;
+    let errors = output.try_clone().map_err(Failure::at(&log))?;
     eprintln!(
         "aerodrome: the tests run, and say what they say in {}",
         log.display()
@@ -78,14 +76,12 @@ struct Usage {
 /// What the blocks did, by their names.
 fn usage_of(folder: &Path, workspace: &Workspace) -> Result<BTreeMap<String, Usage>, Failure> {
     let mut usage: BTreeMap<String, Usage> = BTreeMap::new();
-    let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
+    let entries = fs::read_dir(folder).map_err(Failure::at(folder))?;
     for entry in entries.flatten() {
         let path = entry.path();
-        let wrong =
-            |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
         let name = path.to_string_lossy();
-        let mut source = trace::open(&name, None).map_err(|error| wrong(&error))?;
-        count(&mut *source, &mut usage).map_err(|error| wrong(&error))?;
+        let mut source = trace::open(&name, None).map_err(Failure::at(&path))?;
+        count(&mut *source, &mut usage).map_err(Failure::at(&path))?;
     }
     for usage in usage.values_mut() {
         let report = usage.without_barriers.take();

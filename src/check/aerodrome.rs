@@ -517,15 +517,7 @@ impl Engine for Aerodrome {
             Op::Join => return self.join_strand(event, position),
             Op::Exit => return self.exit(event.strand, position),
             Op::Retire => self.retire(event.target),
-            Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::CompareExchange
-            | Op::CompareExchangeFailed
-            | Op::Value
-            | Op::Born => {}
+            no_step!() => {}
         }
         None
     }

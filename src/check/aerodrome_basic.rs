@@ -273,15 +273,7 @@ impl Engine for AerodromeBasic {
                 self.retire(event.target);
                 return found;
             }
-            Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::CompareExchange
-            | Op::CompareExchangeFailed
-            | Op::Value
-            | Op::Born => {}
+            no_step!() => {}
             _ => return self.on_object(event, position),
         }
         None

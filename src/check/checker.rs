@@ -22,20 +22,10 @@ use crate::trace::{BlockId, Event, Names, ObjectKind, Op, Owner, Semantics, Site
 ///
 /// ```
 /// use aerodrome::check::{Checker, EngineKind};
-/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
-/// # use aerodrome::trace::*;
-/// # struct NoNames;
-/// # impl Names for NoNames {
-/// #     fn strand(&self, _: StrandId) -> StrandInfo { StrandInfo::default() }
-/// #     fn object(&self, _: ObjectId) -> ObjectInfo {
-/// #         ObjectInfo { kind: ObjectKind::Variable, name: None, type_name: None, created: SiteId::NONE }
-/// #     }
-/// #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Variable }
-/// #     fn site(&self, _: SiteId) -> Option<SiteInfo> { None }
-/// #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: String::new(), site: SiteId::NONE } }
-/// # }
-/// # let names = NoNames;
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId, Tables};
+///
+/// let names = Tables::new();
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let trace = [
 ///     event(0, Op::Begin, 1),
 ///     event(0, Op::Read, 7),
@@ -72,10 +62,16 @@ pub struct Checker {
 struct Front {
     /// Under `rust`.
     retries: Option<Retries<u64>>,
-    lowering: Lowering,
-    open: OpenTransactions,
+    back: Back,
     /// By strand: where its block began or was split last, as recorded; 0 where it is in none.
     since: Dense<StrandId, u64>,
+}
+
+/// What stands between [`Retries`] and the engine.
+#[derive(Debug)]
+struct Back {
+    lowering: Lowering,
+    open: OpenTransactions,
     /// Violations, each with the site of the recorded event that closed it.
     found: Vec<(Box<Violation>, SiteId)>,
 }
@@ -97,10 +93,12 @@ impl Checker {
         Checker {
             front: Front {
                 retries: (semantics == Semantics::Rust).then(Retries::new),
-                lowering: Lowering::new(semantics),
-                open: OpenTransactions::default(),
+                back: Back {
+                    lowering: Lowering::new(semantics),
+                    open: OpenTransactions::default(),
+                    found: Vec::new(),
+                },
                 since: Dense::new(),
-                found: Vec::new(),
             },
             engine: AnyEngine::new(engine),
             ready: VecDeque::new(),
@@ -225,7 +223,7 @@ impl Checker {
     /// later transaction reaches begins later.
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.front.open.count == 0
+        self.front.back.open.count == 0
             && self.ready.is_empty()
             && self.front.retries.as_ref().is_none_or(Retries::is_empty)
     }
@@ -253,7 +251,7 @@ impl Checker {
 
     /// The blocks that were split by waits; see [`Lowering::splits`].
     pub fn splits(&self) -> impl Iterator<Item = (BlockId, SiteId, u64)> {
-        self.front.lowering.splits()
+        self.front.back.lowering.splits()
     }
 
     /// How often each violation occurred, in the order in which they were given out.
@@ -264,7 +262,7 @@ impl Checker {
     /// Events were taken: what they have found.
     #[inline]
     fn conclude(&mut self, names: &(impl Names + ?Sized)) -> Option<Box<Violation>> {
-        if !self.front.found.is_empty() {
+        if !self.front.back.found.is_empty() {
             self.count_found(names);
         }
         self.next_found()
@@ -272,7 +270,7 @@ impl Checker {
 
     #[cold]
     fn count_found(&mut self, names: &(impl Names + ?Sized)) {
-        for (violation, site) in std::mem::take(&mut self.front.found) {
+        for (violation, site) in std::mem::take(&mut self.front.back.found) {
             if self.repeats {
                 self.ready.push_back((violation, site));
                 continue;
@@ -310,17 +308,9 @@ impl Front {
         names: &(impl Names + ?Sized),
     ) {
         self.note(event, position);
-        let Front {
-            retries,
-            lowering,
-            open,
-            found,
-            ..
-        } = self;
-        let mut lower = |event, position| {
-            lower::<E, RUST>(lowering, open, found, engine, event, position);
-        };
-        match retries {
+        let back = &mut self.back;
+        let mut lower = |event, position| back.lower::<E, RUST>(engine, event, position);
+        match &mut self.retries {
             Some(retries) if RUST => {
                 if orders(event, names) {
                     retries.take(*event, position, &mut lower);
@@ -332,7 +322,7 @@ impl Front {
         }
     }
 
-    /// So many of these events, which begin a block, need not pass [`Retries`].
+    /// How many of these events, which begin a block, need not pass [`Retries`].
     #[inline]
     fn plain_block(&self, events: &[Event]) -> usize {
         let retries = self.retries.as_ref();
@@ -350,13 +340,7 @@ impl Front {
     ) {
         self.note(event, position);
         if orders(event, names) {
-            let Front {
-                lowering,
-                open,
-                found,
-                ..
-            } = self;
-            lower::<E, true>(lowering, open, found, engine, *event, position);
+            self.back.lower::<E, true>(engine, *event, position);
         }
     }
 
@@ -372,17 +356,9 @@ impl Front {
     }
 
     fn flush<E: Inlined>(&mut self, engine: &mut E, group: Option<u32>) {
-        let Front {
-            retries,
-            lowering,
-            open,
-            found,
-            ..
-        } = self;
-        let mut lower = |event, position| {
-            lower::<E, true>(lowering, open, found, engine, event, position);
-        };
-        match (retries, group) {
+        let back = &mut self.back;
+        let mut lower = |event, position| back.lower::<E, true>(engine, event, position);
+        match (&mut self.retries, group) {
             (Some(retries), Some(group)) => retries.flush(group, &mut lower),
             (Some(retries), None) => retries.flush_all(&mut lower),
             (None, _) => {}
@@ -390,26 +366,21 @@ impl Front {
     }
 }
 
-/// What counts goes to the engine as what it stands for.
-#[inline(always)]
-fn lower<E: Inlined, const RUST: bool>(
-    lowering: &mut Lowering,
-    open: &mut OpenTransactions,
-    found: &mut Vec<(Box<Violation>, SiteId)>,
-    engine: &mut E,
-    event: Event,
-    position: u64,
-) {
-    let mut take = |lowered: Event| {
-        open.note(&lowered);
-        if let Some(violation) = engine.take(&lowered, position) {
-            found.push((violation, event.site));
+impl Back {
+    /// Gives an event that counts to the engine, as what it stands for.
+    #[inline(always)]
+    fn lower<E: Inlined, const RUST: bool>(&mut self, engine: &mut E, event: Event, position: u64) {
+        let mut take = |lowered: Event| {
+            self.open.note(&lowered);
+            if let Some(violation) = engine.take(&lowered, position) {
+                self.found.push((violation, event.site));
+            }
+        };
+        if self.lowering.stands_under::<RUST>(&event) {
+            take(event);
+        } else {
+            self.lowering.lower_other(event, &mut take);
         }
-    };
-    if lowering.stands_under::<RUST>(&event) {
-        take(event);
-    } else {
-        lowering.lower_other(event, &mut take);
     }
 }
 
@@ -432,7 +403,7 @@ impl<N: Names + ?Sized> Visitor for One<'_, N> {
             position,
             names,
         } = self;
-        match front.lowering.semantics() {
+        match front.back.lowering.semantics() {
             Semantics::Rust => front.take::<E, true>(engine, &event, position, names),
             Semantics::Paper => front.take::<E, false>(engine, &event, position, names),
         }
@@ -443,7 +414,7 @@ impl<N: Names + ?Sized> Visitor for One<'_, N> {
 struct Many<'a, N: ?Sized> {
     front: &'a mut Front,
     events: &'a [Event],
-    /// So many are to be taken; the others are only foreseen.
+    /// How many are to be taken; the others are only foreseen.
     count: usize,
     position: u64,
     names: &'a N,
@@ -454,7 +425,7 @@ impl<N: Names + ?Sized> Visitor for Many<'_, N> {
 
     #[inline]
     fn visit<E: Inlined>(self, engine: &mut E) -> usize {
-        match self.front.lowering.semantics() {
+        match self.front.back.lowering.semantics() {
             Semantics::Rust => self.run::<E, true>(engine),
             Semantics::Paper => self.run::<E, false>(engine),
         }
@@ -480,7 +451,7 @@ impl<N: Names + ?Sized> Many<'_, N> {
                 self.front
                     .take::<E, RUST>(engine, event, position, self.names);
             }
-            if !self.front.found.is_empty() {
+            if !self.front.back.found.is_empty() {
                 return at + 1;
             }
         }

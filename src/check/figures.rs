@@ -33,12 +33,7 @@ impl<E: Clocks> Run<E> {
             _ => (Op::Write, variable()),
         };
         self.position += 1;
-        let event = Event {
-            strand,
-            target,
-            site: SiteId::NONE,
-            op,
-        };
+        let event = Event::new(strand, op, target, SiteId::NONE);
         let found = self.engine.step(event, self.position);
         if let Some(found) = &found {
             assert_eq!((found.event, found.edges.len()), (self.position, 0));

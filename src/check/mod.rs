@@ -2,6 +2,22 @@
 //!
 //! Four engines behind one trait, which takes events one by one and may answer with a violation.
 
+/// A pattern: the operations that are nothing to an engine. Some [`Checker`] has turned into
+/// others, and some speak to others than engines.
+macro_rules! no_step {
+    () => {
+        Op::Split
+            | Op::Restart
+            | Op::Pause
+            | Op::Notify
+            | Op::Busy
+            | Op::CompareExchange
+            | Op::CompareExchangeFailed
+            | Op::Value
+            | Op::Born
+    };
+}
+
 pub mod aerodrome;
 pub mod aerodrome_basic;
 mod checker;

@@ -24,7 +24,7 @@ use crate::trace::{BlockId, Event, ObjectId, Op, Semantics, SiteId, StrandId};
 /// use aerodrome::check::Lowering;
 /// use aerodrome::trace::{Event, Op, Semantics, SiteId, StrandId};
 ///
-/// let event = |strand, op, target| Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let mut lowering = Lowering::new(Semantics::Rust);
 /// let mut lowered = Vec::new();
 /// for recorded in [event(0, Op::Begin, 1), event(0, Op::Fork, 5), event(5, Op::Read, 7)] {
@@ -58,7 +58,7 @@ struct Strand {
     /// The strand has worked for a transaction that is over: a join by anyone but that
     /// transaction's strand comes after it.
     worked: Option<Worked>,
-    /// So many strands had the number before this one, at least: what is kept of a strand by its
+    /// At least this many strands had the number before this one: what is kept of a strand by its
     /// number is not the next owner's.
     former: u32,
 }
@@ -184,7 +184,7 @@ impl Lowering {
         }
         match event.op {
             Op::End => {
-                self.dismiss(event.strand, emit);
+                self.release_workers(event.strand, emit);
                 self.strand(event.strand).block = None;
                 emit(event);
             }
@@ -192,7 +192,7 @@ impl Lowering {
                 self.share(event, emit);
             }
             Op::Release => {
-                self.let_go(&event);
+                self.give_back(&event);
                 emit(event);
             }
             Op::Split | Op::Fork | Op::Join | Op::Exit => self.lower_rare(event, emit),
@@ -224,46 +224,15 @@ impl Lowering {
                 }
             }
             Op::Fork => {
-                self.over(event.other(), emit);
+                self.end_strand(event.other(), emit);
                 match transaction {
-                    Some(owner) => {
-                        self.strand(owner).workers.push(event.other());
-                        let child = self.strand(event.other());
-                        child.works_for = Some(owner);
-                        child.work = Some(Box::new(Work {
-                            site: event.site,
-                            value: None,
-                            exited: false,
-                        }));
-                    }
+                    Some(owner) => self.put_to_work(event.other(), owner, event.site),
                     None => emit(event),
                 }
             }
-            Op::Join => {
-                let works_for = self.strand(event.other()).works_for;
-                if works_for.is_some() && works_for == transaction {
-                    self.over(event.other(), emit);
-                    return;
-                }
-                if let Some(other) = works_for {
-                    self.release_worker(other, event.other(), emit);
-                }
-                let (me, former) = (event.strand, self.strand(event.strand).former);
-                let worked = &self.strand(event.other()).worked;
-                if worked
-                    .as_ref()
-                    .is_some_and(|worked| (worked.owner, worked.former) != (me, former))
-                {
-                    self.carry_order(event.other(), emit);
-                }
-                if let Some(owner) = transaction {
-                    self.split(owner, event.site, emit);
-                }
-                emit(event);
-                self.over(event.other(), emit);
-            }
+            Op::Join => self.join(event, transaction, emit),
             Op::Exit => {
-                self.dismiss(event.strand, emit);
+                self.release_workers(event.strand, emit);
                 if let Some((block, _)) = self.strand(event.strand).block.take() {
                     emit(Event {
                         target: block.0,
@@ -276,6 +245,43 @@ impl Lowering {
             }
             _ => unreachable!("handled by the callers"),
         }
+    }
+
+    /// The strand works for the owner's transaction from here on.
+    fn put_to_work(&mut self, worker: StrandId, owner: StrandId, site: SiteId) {
+        self.strand(owner).workers.push(worker);
+        let it = self.strand(worker);
+        it.works_for = Some(owner);
+        it.work = Some(Box::new(Work {
+            site,
+            value: None,
+            exited: false,
+        }));
+    }
+
+    /// A join of a worker by its own transaction is nothing; any other is a wait.
+    fn join(&mut self, event: Event, transaction: Option<StrandId>, emit: &mut impl FnMut(Event)) {
+        let joined = event.other();
+        let works_for = self.strand(joined).works_for;
+        if works_for.is_some() && works_for == transaction {
+            return self.end_strand(joined, emit);
+        }
+        if let Some(other) = works_for {
+            self.release_worker(other, joined, emit);
+        }
+        let me = (event.strand, self.strand(event.strand).former);
+        let worked = &self.strand(joined).worked;
+        if worked
+            .as_ref()
+            .is_some_and(|worked| (worked.owner, worked.former) != me)
+        {
+            self.carry_order(joined, emit);
+        }
+        if let Some(owner) = transaction {
+            self.split(owner, event.site, emit);
+        }
+        emit(event);
+        self.end_strand(joined, emit);
     }
 
     /// An event of a strand that works for another's transaction.
@@ -302,7 +308,7 @@ impl Lowering {
             op => {
                 match op {
                     Op::Acquire | Op::AcquireShared => self.held.push(event),
-                    Op::Release | Op::ReleaseShared => self.let_go(&event),
+                    Op::Release | Op::ReleaseShared => self.give_back(&event),
                     Op::Upgrade => self.hold(&event, Op::Acquire),
                     Op::Downgrade => self.hold(&event, Op::AcquireShared),
                     Op::Write | Op::ReadWrite | Op::Update(_) | Op::Born => {
@@ -319,7 +325,7 @@ impl Lowering {
 
     /// A lock is given back: an exclusive one by whoever has its guard, a shared one by whoever
     /// acquired it.
-    fn let_go(&mut self, event: &Event) {
+    fn give_back(&mut self, event: &Event) {
         let is_shared = event.op == Op::ReleaseShared;
         self.held
             .retain(|held| held.target != event.target || is_shared && held.strand != event.strand);
@@ -355,31 +361,21 @@ impl Lowering {
     }
 
     fn split(&mut self, owner: StrandId, site: SiteId, emit: &mut impl FnMut(Event)) {
-        self.dismiss(owner, emit);
+        self.release_workers(owner, emit);
         if let Some((block, _)) = self.strand(owner).block {
             // A restart has no site. It weakens nothing: there was nothing but looks before it.
             if site != SiteId::NONE {
                 *self.splits.entry((block, site)).or_default() += 1;
             }
-            emit(Event {
-                strand: owner,
-                target: block.0,
-                site,
-                op: Op::End,
-            });
-            emit(Event {
-                strand: owner,
-                target: block.0,
-                site,
-                op: Op::Begin,
-            });
+            emit(Event::new(owner, Op::End, block.0, site));
+            emit(Event::new(owner, Op::Begin, block.0, site));
         }
     }
 
     /// The transaction ends: those who worked for it become strands of their own that come after
     /// it.
     #[inline]
-    fn dismiss(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
+    fn release_workers(&mut self, owner: StrandId, emit: &mut impl FnMut(Event)) {
         if self.strand(owner).workers.is_empty() {
             return;
         }
@@ -388,6 +384,8 @@ impl Lowering {
         }
     }
 
+    /// Makes the worker a strand of its own, which comes after the transaction as far as it has
+    /// gone: the fork is emitted now, and what the worker is in the middle of is handed over.
     fn release_worker(&mut self, owner: StrandId, worker: StrandId, emit: &mut impl FnMut(Event)) {
         self.strand(owner).workers.retain(|&other| other != worker);
         let it = self.strand(worker);
@@ -398,27 +396,15 @@ impl Lowering {
         if work.exited {
             taken_along.clear();
         }
-        for held in &taken_along {
-            let op = if held.op == Op::Acquire {
-                Op::Release
-            } else {
-                Op::ReleaseShared
+        for &held in &taken_along {
+            let op = match held.op {
+                Op::Acquire => Op::Release,
+                _ => Op::ReleaseShared,
             };
-            self.share(
-                Event {
-                    strand: owner,
-                    op,
-                    ..*held
-                },
-                emit,
-            );
+            let strand = owner;
+            self.share(Event { strand, op, ..held }, emit);
         }
-        emit(Event {
-            strand: owner,
-            target: worker.0,
-            site: work.site,
-            op: Op::Fork,
-        });
+        emit(Event::new(owner, Op::Fork, worker.0, work.site));
         let it = self.strand(owner);
         let worked = Worked {
             owner,
@@ -428,29 +414,17 @@ impl Lowering {
         self.strand(worker).worked = Some(worked);
         if work.exited {
             self.carry_order(worker, emit);
-            emit(Event {
-                strand: worker,
-                target: 0,
-                site: work.site,
-                op: Op::Exit,
-            });
+            emit(Event::new(worker, Op::Exit, 0, work.site));
         }
         if let Some((block, site)) = block {
-            emit(Event {
-                strand: worker,
-                target: block.0,
-                site,
-                op: Op::Begin,
-            });
+            emit(Event::new(worker, Op::Begin, block.0, site));
         }
         for held in taken_along {
             self.share(held, emit);
         }
         if let Some(value) = work.value {
-            emit(Event {
-                strand: worker,
-                ..value
-            });
+            let strand = worker;
+            emit(Event { strand, ..value });
         }
     }
 
@@ -471,19 +445,14 @@ impl Lowering {
         let worked = it.worked.take().filter(|_| it.block.is_none());
         if let Some(Worked { block, .. }) = worked {
             for op in [Op::Begin, Op::End] {
-                emit(Event {
-                    strand,
-                    target: block.0,
-                    site: SiteId::NONE,
-                    op,
-                });
+                emit(Event::new(strand, op, block.0, SiteId::NONE));
             }
         }
     }
 
     /// The strand does nothing any more; its number may be given to another.
-    fn over(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
-        self.dismiss(strand, emit);
+    fn end_strand(&mut self, strand: StrandId, emit: &mut impl FnMut(Event)) {
+        self.release_workers(strand, emit);
         self.forget_held(strand);
         let it = std::mem::take(self.strand(strand));
         self.strand(strand).former = it.former.wrapping_add(1);

@@ -52,7 +52,7 @@ struct Strand {
     transaction: Option<Transaction>,
     /// The event that forked the strand, until its first event.
     fork: Option<Mark>,
-    /// So many strands had the number before this one.
+    /// How many strands had the number before this one.
     former: u32,
     /// The last event.
     last: Option<Mark>,
@@ -272,15 +272,7 @@ impl Engine for Velodrome {
             }
             Op::Exit => self.end(event.strand),
             Op::Retire => self.retire(event.target),
-            Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::CompareExchange
-            | Op::CompareExchangeFailed
-            | Op::Value
-            | Op::Born => {}
+            no_step!() => {}
         }
         None
     }

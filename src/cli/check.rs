@@ -9,10 +9,9 @@ use super::report::{Pages, window_bytes};
 use super::{Failure, Input, Reading, Terminal, Verdict, complain, one_of, print};
 use crate::check::{Checker, EngineKind, Violation};
 use crate::json::{Text, ToJson, object};
-use crate::report::source::Workspace;
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
-use crate::report::{Extras, Report, Split, groups};
+use crate::report::{Extras, Report, Split, groups, source};
 use crate::trace::{Error, Fault, Source, Tables};
 
 /// How many events of the window the page of a trace shows.
@@ -209,15 +208,9 @@ impl Checking {
         for (report, count) in self.reports.iter_mut().zip(self.checker.counts()) {
             report.repeats = count.saturating_sub(1);
         }
-        let workspace = Workspace::find();
-        let reports = self
-            .reports
-            .into_iter()
-            .map(|report| report.with_sources(&workspace))
-            .collect();
         Checked {
             events: self.events,
-            reports,
+            reports: source::attach_all(self.reports),
             splits: Split::all(&self.checker, names),
             cut_off,
         }

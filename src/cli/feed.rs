@@ -34,9 +34,9 @@ pub(super) fn feed(
 pub(super) struct Run<'a> {
     /// They, and those after them as far as read.
     pub(super) events: &'a [Event],
-    /// So many count.
+    /// How many of them count.
     pub(super) count: usize,
-    /// So many are at issue: `count`, or one more, which does not count.
+    /// How many are taken: `count`, or one more, which does not count.
     pub(super) taken: usize,
     /// The position of the first.
     pub(super) position: u64,
@@ -112,32 +112,15 @@ impl NotAtomic {
 
     /// As [`WellFormed::admit_all`]; the begins and ends of such blocks do not count.
     fn admit_all(&mut self, rules: &mut WellFormed, events: &[Event], names: &Tables) -> Admitted {
-        for (count, event) in events.iter().enumerate() {
-            let admitted = if self.drops(event, names) {
-                Ok(None)
-            } else {
-                rules.admit(event)
-            };
-            let next = match admitted {
-                Ok(Some(_)) => continue,
-                Ok(None) => Ok(()),
-                Err(malformed) => Err(malformed),
-            };
-            return Admitted {
-                count,
-                next: Some(next),
-            };
-        }
-        Admitted {
-            count: events.len(),
-            next: None,
-        }
+        Admitted::of(events, |event| {
+            Ok(!self.drops(event, names) && rules.take(event)?)
+        })
     }
 
     /// Whether the event is the begin or end of such a block.
     fn drops(&mut self, event: &Event, names: &Tables) -> bool {
         if event.op == Op::Fork {
-            // Whoever had the number before has left it.
+            // The former owner of the number is gone.
             if let Some(open) = self.open.get_mut(event.other()) {
                 open.clear();
             }

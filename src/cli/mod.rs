@@ -160,7 +160,7 @@ pub fn main() -> ExitCode {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Violation) => ExitCode::from(1),
         Ok(Verdict::Code(code)) => ExitCode::from(code),
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(Failure::Output(_, error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
@@ -186,7 +186,7 @@ fn run(command: Command, terminal: &Terminal) -> Result<Verdict, Failure> {
 }
 
 fn complain(what: &dyn fmt::Display) {
-    // There is nobody to tell that nobody can be told.
+    // If standard error cannot be written to, nothing else can be done.
     let _ = writeln!(io::stderr(), "error: {what}");
 }
 

@@ -10,8 +10,8 @@ use super::{Failure, Input, Reading, Terminal, Verdict, one_of, print};
 use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Feed, Forecast, Options, Prediction, Predictions};
 use crate::report::Report;
-use crate::report::source::Workspace;
-use crate::trace::{BlockId, Source};
+use crate::report::source;
+use crate::trace::{BlockId, Source, Tables};
 
 /// Say what other schedules of the same run would show
 ///
@@ -85,21 +85,22 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
         terminal.tell(&text(&forecast, events))?;
     }
     if arguments.pages.wanted() {
-        let names = predictions.names(source.names());
-        let workspace = Workspace::find();
-        let reports: Vec<Report> = predictions
-            .outcome
-            .predictions
-            .iter()
-            .map(|prediction| prediction.report(&names).with_sources(&workspace))
-            .collect();
-        arguments.pages.write(&reports)?;
+        arguments
+            .pages
+            .write(&reports(&predictions, source.names()))?;
     }
     Ok(if forecast.fails() {
         Verdict::Violation
     } else {
         Verdict::Clean
     })
+}
+
+/// The predictions as reports, with their source lines.
+pub(super) fn reports(predictions: &Predictions, names: &Tables) -> Vec<Report> {
+    let names = predictions.names(names);
+    let found = predictions.outcome.predictions.iter();
+    source::attach_all(found.map(|prediction| prediction.report(&names)))
 }
 
 /// What some analyses found, the trace, and how many events it has.

@@ -8,10 +8,9 @@ use clap::Args;
 
 use super::check::{CheckFile, Extent};
 use super::{Failure, Terminal, Verdict, print};
-use crate::report::source::Workspace;
 use crate::report::text;
 use crate::report::window;
-use crate::report::{Report, groups, html, json, sarif};
+use crate::report::{Report, groups, html, json, sarif, source};
 use crate::trace::Error;
 
 /// Show reports as text, as a page, or as SARIF
@@ -139,12 +138,8 @@ fn read(file: &str) -> Result<Vec<Report>, Failure> {
         let opened = File::open(file).map_err(|error| Error::io(file, error))?;
         json::read(BufReader::new(opened))
     };
-    let workspace = Workspace::find();
     match result {
-        Ok(reports) => Ok(reports
-            .into_iter()
-            .map(|report| report.with_sources(&workspace))
-            .collect()),
+        Ok(reports) => Ok(source::attach_all(reports)),
         Err(json::Error::Io(error)) => Err(Error::io(file, error).into()),
         Err(error @ json::Error::Line { .. }) => Err(Failure::Report(file.to_owned(), error)),
     }

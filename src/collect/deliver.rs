@@ -14,13 +14,13 @@ use std::sync::{Arc, LazyLock};
 use parking_lot::Mutex;
 
 use super::config::{Config, Mode, Predict};
-use super::families::{News, test_of};
+use super::families::{Findings, test_of};
 use super::session::Counts;
 use crate::mark::{self, Block};
 use crate::observe::Address;
 use crate::predict::Forecast;
 use crate::record::{self, pool};
-use crate::report::source::Workspace;
+use crate::report::source::{self, Workspace};
 use crate::report::{Cause, Group, Report, Split, between, groups, json, text};
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -75,11 +75,7 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     if reports.is_empty() {
         return reports;
     }
-    let workspace = Workspace::find();
-    let reports: Vec<_> = reports
-        .into_iter()
-        .map(|report| report.with_sources(&workspace))
-        .collect();
+    let reports = source::attach_all(reports);
     if let Some(path) = &config.report {
         if let Err(error) = json::append(path, &reports) {
             say(&format!(
@@ -97,14 +93,14 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
 ///
 /// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
-pub(super) fn tell(news: News, config: &Config) {
-    let reports = prepare(news.reports, config);
+pub(super) fn tell(findings: Findings, config: &Config) {
+    let reports = prepare(findings.reports, config);
     let mut reasons = Vec::new();
     match config.mode {
         Mode::Panic => reasons.extend(groups(&reports).iter().map(render)),
         Mode::Log | Mode::Off => log(&reports),
     }
-    for forecast in news.forecasts {
+    for forecast in findings.forecasts {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
         match config.predict {
             Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
@@ -159,8 +155,8 @@ fn log_by_cause(reports: &[Report]) {
 }
 
 /// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
-pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
-    let reports = prepare(news.reports, config);
+pub(super) fn tell_at_exit(findings: Findings, config: &Config) -> bool {
+    let reports = prepare(findings.reports, config);
     for reports in reports.chunk_by(|a, b| a.test == b.test) {
         match config.mode {
             Mode::Log => log(reports),
@@ -168,7 +164,7 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
         }
     }
     let mut failed = !reports.is_empty();
-    for forecast in news.forecasts {
+    for forecast in findings.forecasts {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
         failed |= config.predict == Predict::Deny && forecast.fails();
         print(&render_forecast(forecast));
@@ -178,11 +174,11 @@ pub(super) fn tell_at_exit(news: News, config: &Config) -> bool {
 
 /// Tells what was found too late for its test to fail of it: whether the process has thereby
 /// failed.
-pub(super) fn tell_late(news: News, config: &Config, test: &str) -> bool {
-    if news.reports.is_empty() && news.forecasts.is_empty() {
+pub(super) fn tell_late(findings: Findings, config: &Config, test: &str) -> bool {
+    if findings.reports.is_empty() && findings.forecasts.is_empty() {
         return false;
     }
-    let failed = tell_at_exit(news, config);
+    let failed = tell_at_exit(findings, config);
     if failed {
         say(&format!(
             "test `{test}` has ended without a block or a join after this, so it is the process that fails; \
@@ -354,13 +350,13 @@ impl<R> Outcome<R> {
 /// If `f` panics.
 pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let family = record::new_family();
-    record::untracked(|| super::with(|collector| collector.session.collect_family(family)));
+    record::untracked(|| super::with(|collector| collector.session.families.collect(family)));
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));
     let incomplete = super::catch_up_with_family(family).err();
     drop(regroup);
-    let News {
+    let Findings {
         mut reports,
         forecasts,
     } = record::untracked(|| super::with(|collector| collector.session.take_all(family)))
@@ -386,13 +382,13 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
 pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
     for _ in 0..runs {
         let outcome = check(body);
-        let news = News {
+        let findings = Findings {
             reports: outcome.violations,
             forecasts: outcome.forecast.into_iter().collect(),
         };
         let untracked = record::Untracked::new();
         let config = super::config();
-        tell(news, &config);
+        tell(findings, &config);
         let incomplete = outcome.incomplete;
         if let Some(reason) = incomplete.filter(|_| config.mode == Mode::Panic) {
             panic!("{}", super::incomplete(reason));

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::config::Config;
 use super::observer::{self, Observer};
-use crate::observe::Process;
+use crate::observe::{Process, Stream};
 use crate::trace::AeroWriter;
 
 type Trace = AeroWriter<BufWriter<File>>;
@@ -21,7 +21,8 @@ pub(super) struct Export {
     observer: Option<Observer>,
     /// The observer's.
     address: String,
-    has_lost_observer: bool,
+    /// The observer was given up.
+    pub(super) has_lost_observer: bool,
 }
 
 impl Export {
@@ -63,11 +64,6 @@ impl Export {
         self.trace.is_some()
     }
 
-    /// Whether the observer was given up.
-    pub(super) fn has_lost_observer(&self) -> bool {
-        self.has_lost_observer
-    }
-
     #[inline]
     pub(super) fn write(
         &mut self,
@@ -87,9 +83,10 @@ impl Export {
     #[inline]
     pub(super) fn send(
         &mut self,
-        what: impl FnOnce(&mut Observer) -> io::Result<()>,
+        what: impl FnOnce(&mut AeroWriter<Stream>) -> io::Result<()>,
     ) -> Result<(), String> {
-        match self.observer.as_mut().map(what) {
+        let writer = self.observer.as_mut().map(|it| &mut it.writer);
+        match writer.map(what) {
             Some(Err(error)) => Err(self.give_up_observer(&error)),
             _ => Ok(()),
         }
@@ -109,10 +106,7 @@ impl Export {
         let Some(trace) = self.trace.take() else {
             return Ok(());
         };
-        let written = trace
-            .finish()
-            .and_then(|buffer| buffer.into_inner().map_err(|error| error.into_error()));
-        match written {
+        match trace.finish() {
             Ok(_) => Ok(()),
             Err(error) => Err(format!(
                 "the trace could not be written to its end: {error}"

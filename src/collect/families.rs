@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 
 use super::live::Live;
 use super::predictor::FamilyPredictor;
+use crate::dense::Dense;
 use crate::predict::Forecast;
 use crate::record::{Origin, Runner};
 use crate::report::Report;
@@ -35,9 +36,17 @@ use crate::trace::{Event, ObjectId, Op, Semantics, StrandId};
 
 /// What a family has to tell.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct Findings {
     pub(super) reports: Vec<Report>,
     pub(super) forecasts: Vec<Forecast>,
+}
+
+impl Findings {
+    fn new(reports: Vec<Report>, predictor: Option<FamilyPredictor>, names: &Live) -> Findings {
+        let forecast = predictor.and_then(|predictor| predictor.predict(names));
+        let forecasts = forecast.into_iter().collect();
+        Findings { reports, forecasts }
+    }
 }
 
 /// The test that runs on a thread of this name, which a harness gives it; other threads run none.
@@ -107,15 +116,9 @@ struct Family {
 }
 
 impl Family {
-    fn end(mut self, names: &Live) -> News {
+    fn end(mut self, names: &Live) -> Findings {
         self.name_test(names);
-        let forecast = self
-            .predictor
-            .and_then(|predictor| predictor.predict(names));
-        News {
-            reports: self.reports,
-            forecasts: forecast.into_iter().collect(),
-        }
+        Findings::new(self.reports, self.predictor, names)
     }
 
     fn standing(&self, names: &Live) -> Standing {
@@ -177,9 +180,9 @@ pub(super) struct Involved {
 #[derive(Debug, Default)]
 pub(super) struct Families {
     /// By strand.
-    of_strand: Vec<u32>,
+    of_strand: Dense<StrandId, u32>,
     /// By object: the family that touched it first; 0 where nobody has.
-    of_object: Vec<u32>,
+    of_object: Dense<ObjectId, u32>,
     all: FxHashMap<u32, Family>,
     unclaimed: Vec<Unclaimed>,
     /// The objects whose drop was merged before other records of theirs, until their numbers have
@@ -191,14 +194,14 @@ pub(super) struct Families {
     has_visits: bool,
 }
 
-/// More unclaimed violations than this are not kept: whoever has so many has enough to read.
+/// More unclaimed violations than this are not kept: these are enough to read.
 const UNCLAIMED: usize = 256;
 
 impl Families {
     /// The family of a strand.
     #[inline]
     pub(super) fn of(&self, strand: StrandId) -> u32 {
-        self.of_strand.get(strand.0 as usize).copied().unwrap_or(0)
+        self.of_strand.get(strand).copied().unwrap_or(0)
     }
 
     /// Every strand and its family.
@@ -209,7 +212,7 @@ impl Families {
 
     /// The strand is of this family from here on.
     pub(super) fn set(&mut self, strand: u32, family: u32) {
-        *entry(&mut self.of_strand, strand) = family;
+        *self.of_strand.entry(StrandId(strand)) = family;
     }
 
     /// A strand that the mirror did not fork is the first of its family.
@@ -243,17 +246,15 @@ impl Families {
     }
 
     /// An object is first touched by this strand.
-    pub(super) fn own(&mut self, object: u32, strand: StrandId) {
-        let family = self.of(strand);
+    pub(super) fn own(&mut self, object: ObjectId, strand: StrandId) {
         // Of a former owner of the number.
         if !self.dropped.is_empty() {
-            let object = ObjectId(object);
             let dropped = self.dropped.get(&object);
             if dropped.is_some_and(|it| it.is_retired) {
                 self.dropped.remove(&object);
             }
         }
-        *entry(&mut self.of_object, object) = family;
+        *self.of_object.entry(object) = self.of(strand);
     }
 
     pub(super) fn take_alarms(&mut self) -> Vec<u32> {
@@ -296,7 +297,7 @@ impl Families {
         let mut families: Vec<u32> = strands.iter().map(|&(_, family)| family).collect();
         let one = families.windows(2).all(|pair| pair[0] == pair[1]);
         let owners = objects.iter().map(|object| {
-            let owner = self.of_object.get(object.0 as usize).copied();
+            let owner = self.of_object.get(*object).copied();
             self.present(owner.unwrap_or(0))
         });
         families.extend(owners.filter(|&owner| owner != 0));
@@ -309,15 +310,7 @@ impl Families {
             families.iter().find(is_host).copied()
         };
         if let Some(host) = host {
-            let family = self.all.entry(host).or_default();
-            let is_new = family.known.insert(signature);
-            if is_new {
-                family.reports.push(report());
-                if !family.collecting {
-                    self.alarms.extend(family.first);
-                }
-            }
-            return is_new;
+            return self.give(host, signature, report);
         }
         let is_known = |it: &Unclaimed| {
             let shares = it.objects.iter().any(|object| objects.contains(object));
@@ -337,6 +330,19 @@ impl Families {
             candidates: families,
         });
         true
+    }
+
+    /// Keeps a violation for a host, unless it has it already.
+    fn give(&mut self, host: u32, signature: u64, report: impl FnOnce() -> Report) -> bool {
+        let family = self.all.entry(host).or_default();
+        let is_new = family.known.insert(signature);
+        if is_new {
+            family.reports.push(report());
+            if !family.collecting {
+                self.alarms.extend(family.first);
+            }
+        }
+        is_new
     }
 
     /// An event, while there are unclaimed violations: whoever touches one's object may be the one
@@ -386,63 +392,54 @@ impl Families {
     }
 
     /// What the family has to tell, unless it is asked for it.
-    pub(super) fn take(&mut self, family: u32, names: &Live) -> News {
+    pub(super) fn take(&mut self, family: u32, names: &Live) -> Findings {
         self.claim(family, names);
         self.take_over(family, names);
         match self.all.get_mut(&family) {
             Some(family) if !family.collecting => {
                 family.name_test(names);
                 let predictor = family.predictor.take_if(|predictor| predictor.is_at_rest());
-                News {
-                    reports: std::mem::take(&mut family.reports),
-                    forecasts: predictor
-                        .and_then(|predictor| predictor.predict(names))
-                        .into_iter()
-                        .collect(),
-                }
+                Findings::new(std::mem::take(&mut family.reports), predictor, names)
             }
-            _ => News::default(),
+            _ => Findings::default(),
         }
     }
 
     /// What the family was asked for, or has to tell at its end.
-    pub(super) fn take_all(&mut self, family: u32, names: &Live) -> News {
+    pub(super) fn take_all(&mut self, family: u32, names: &Live) -> Findings {
         self.claim(family, names);
         self.take_over(family, names);
         let is_over = |it: &Family| it.collecting || it.first.is_none();
         match self.all.get_mut(&family) {
             Some(it) if is_over(it) => self
                 .remove(family)
-                .map_or_else(News::default, |it| it.end(names)),
+                .map_or_else(Findings::default, |it| it.end(names)),
             Some(it) => {
                 it.name_test(names);
                 let reports = std::mem::take(&mut it.reports);
-                let forecast = it.predictor.take().and_then(|it| it.predict(names));
+                let predictor = it.predictor.take();
                 self.leave_guests(family);
-                News {
-                    reports,
-                    forecasts: forecast.into_iter().collect(),
-                }
+                Findings::new(reports, predictor, names)
             }
-            None => News::default(),
+            None => Findings::default(),
         }
     }
 
     /// What nobody has heard; and how many tests there were whose thread has not ended.
-    pub(super) fn finish(&mut self, names: &Live) -> (News, u64) {
-        let (mut news, mut tests) = (News::default(), 0);
+    pub(super) fn finish(&mut self, names: &Live) -> (Findings, u64) {
+        let (mut findings, mut tests) = (Findings::default(), 0);
         for family in std::mem::take(&mut self.all).into_values() {
             if family.first.is_some() {
                 let name = family.name(names);
                 tests += u64::from(name.as_deref().and_then(test_of).is_some());
             }
-            let News { reports, forecasts } = family.end(names);
-            news.reports.extend(reports);
-            news.forecasts.extend(forecasts);
+            let Findings { reports, forecasts } = family.end(names);
+            findings.reports.extend(reports);
+            findings.forecasts.extend(forecasts);
         }
         let unclaimed = std::mem::take(&mut self.unclaimed).into_iter();
-        news.reports.extend(unclaimed.map(|it| it.report));
-        (news, tests)
+        findings.reports.extend(unclaimed.map(|it| it.report));
+        (findings, tests)
     }
 
     fn remove(&mut self, family: u32) -> Option<Family> {
@@ -486,7 +483,7 @@ impl Families {
     ) {
         let own = self.of(event.strand);
         let owner = event.its_object().and_then(|object| {
-            let owner = self.of_object.get(object.0 as usize).copied()?;
+            let owner = self.of_object.get(object).copied()?;
             Some(self.visited(self.present(owner)))
         });
         if let Some(owner) = owner.filter(|owner| self.all.contains_key(owner)) {
@@ -575,12 +572,4 @@ impl Families {
             }
         }
     }
-}
-
-fn entry(table: &mut Vec<u32>, at: u32) -> &mut u32 {
-    let at = at as usize;
-    if table.len() <= at {
-        table.resize((at + 1).next_power_of_two(), 0);
-    }
-    &mut table[at]
 }

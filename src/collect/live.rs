@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use rustc_hash::FxHashMap;
 
 use super::merge::Definition;
+use crate::dense::Dense;
 use crate::record::{Strand, code, names};
 use crate::trace::{
     BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
@@ -16,10 +17,10 @@ const PLACE_OF_BLOCK: u32 = 1 << 30;
 
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    strands: Vec<StrandName>,
+    strands: Dense<u32, StrandName>,
     /// For each object the number of its definition; 0 is none. A program has few definitions, one
     /// for each type and place in the source, and may have millions of objects.
-    objects: Vec<u32>,
+    objects: Dense<u32, u32>,
     definitions: Vec<Definition>,
     definition_numbers: FxHashMap<Definition, u32>,
     names: FxHashMap<u32, u32>,
@@ -44,6 +45,12 @@ enum StrandName {
     Gone(String),
 }
 
+impl Default for StrandName {
+    fn default() -> Self {
+        StrandName::Gone(String::new())
+    }
+}
+
 // SAFETY: a strand that is alive in here has not been freed, and of it only the name is read, which
 // may be shared.
 unsafe impl Send for Live {}
@@ -57,12 +64,7 @@ impl Live {
         former_family: u32,
         now: Moment,
     ) {
-        let at = id as usize;
-        if self.strands.len() <= at {
-            self.strands
-                .resize_with(at + 1, || StrandName::Gone(String::new()));
-        }
-        let old = std::mem::replace(&mut self.strands[at], StrandName::Alive(strand));
+        let old = std::mem::replace(self.strands.entry(id), StrandName::Alive(strand));
         if now.is_quiet {
             self.former_strands.forget_all();
         }
@@ -74,21 +76,17 @@ impl Live {
 
     /// The strand is about to be freed.
     pub(super) fn strand_exited(&mut self, id: u32) {
-        let name = self.strand_name(StrandId(id));
-        self.strands[id as usize] = StrandName::Gone(name);
+        let name = self.known_name(StrandId(id)).unwrap_or_default();
+        self.strands[id] = StrandName::Gone(name);
     }
 
     /// The number is this object's from now on.
     pub(super) fn add_object(&mut self, id: u32, definition: Definition, now: Moment) {
-        let at = id as usize;
-        if self.objects.len() <= at {
-            self.objects.resize((at + 1).next_power_of_two(), 0);
-        }
         if now.is_quiet {
             self.former_objects.forget_all();
         }
         let number = self.number(definition);
-        let old = std::mem::replace(&mut self.objects[at], number);
+        let old = std::mem::replace(self.objects.entry(id), number);
         if let Some(old) = self.definition(old) {
             let name = self.names.remove(&id);
             let old = (!now.is_quiet).then_some((old, name));
@@ -110,7 +108,7 @@ impl Live {
     }
 
     fn definition_of(&self, object: ObjectId) -> Option<Definition> {
-        let number = self.objects.get(object.0 as usize)?;
+        let number = self.objects.get(object.0)?;
         self.definition(*number)
     }
 
@@ -126,7 +124,7 @@ impl Live {
 
     /// The strand's name, where it was asked for.
     pub(super) fn known_name(&self, id: StrandId) -> Option<String> {
-        match self.strands.get(id.0 as usize)? {
+        match self.strands.get(id.0)? {
             // SAFETY: `strand_exited` comes before the strand is freed.
             StrandName::Alive(strand) => unsafe { strand.as_ref() }
                 .name
@@ -135,73 +133,48 @@ impl Live {
             StrandName::Gone(name) => Some(name.clone()),
         }
     }
-
-    fn strand_name(&self, id: StrandId) -> String {
-        match self.strands.get(id.0 as usize) {
-            // SAFETY: `strand_exited` comes before the strand is freed.
-            Some(StrandName::Alive(strand)) => unsafe { strand.as_ref() }
-                .name
-                .get()
-                .map_or("", |name| name)
-                .to_owned(),
-            Some(StrandName::Gone(name)) => name.clone(),
-            None => String::new(),
-        }
-    }
 }
 
 impl Names for Live {
     fn strand(&self, id: StrandId) -> StrandInfo {
         StrandInfo {
-            name: self.strand_name(id),
+            name: self.known_name(id).unwrap_or_default(),
         }
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        let definition = self.definition_of(id);
         let name = self.names.get(&id.0).copied();
-        definition.map_or(
-            ObjectInfo {
-                kind: ObjectKind::Variable,
-                name: None,
-                type_name: None,
-                created: SiteId::NONE,
-            },
-            |definition| describe(definition, name),
-        )
+        let definition = self.definition_of(id);
+        let known = definition.map(|definition| describe(definition, name));
+        known.unwrap_or_default()
     }
 
     #[inline]
     fn kind(&self, id: ObjectId) -> ObjectKind {
         let definition = self.definition_of(id);
-        definition.map_or(ObjectKind::Variable, |definition| definition.kind)
+        definition.map_or(ObjectKind::default(), |definition| definition.kind)
     }
 
     fn site(&self, id: SiteId) -> Option<SiteInfo> {
         if id.0 & PLACE_OF_BLOCK != 0 {
             let block = code::block_of(id.0 & !PLACE_OF_BLOCK);
-            let (line, column) = (block.line, block.column);
             return Some(SiteInfo::Source {
                 file: block.file.to_owned(),
-                line,
-                column,
+                line: block.line,
+                column: block.column,
             });
         }
         let location = code::location(id.0)?;
-        let (line, column) = (location.line(), location.column());
         Some(SiteInfo::Source {
             file: location.file().to_owned(),
-            line,
-            column,
+            line: location.line(),
+            column: location.column(),
         })
     }
 
     fn block(&self, id: BlockId) -> BlockInfo {
         match id.0 {
-            0 => BlockInfo {
-                name: String::new(),
-                site: SiteId::NONE,
-            },
+            0 => BlockInfo::default(),
             code => BlockInfo {
                 name: code::block_of(code).name().to_owned(),
                 site: SiteId(code | PLACE_OF_BLOCK),

@@ -54,7 +54,7 @@ impl Collector {
     /// records it were.
     fn work(&mut self, everything: bool) -> u32 {
         let records = self.merge.run(everything, &mut self.session);
-        for first in self.session.take_alarms() {
+        for first in self.session.families.take_alarms() {
             self.merge.alarm(|strand| strand == first);
         }
         records
@@ -110,7 +110,12 @@ impl Host for Process {
     }
 
     fn speaks_of(&self, family: u32, name: &dyn Fn() -> String) -> Option<String> {
-        speaks_of(family, name)
+        if OPEN.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let name = name();
+        let speaks = with(|it| it.session.properties.speak_of(family, &name))?;
+        speaks.then_some(name)
     }
 
     fn failed(&self, payload: Box<dyn Any + Send>) {
@@ -119,7 +124,10 @@ impl Host for Process {
     }
 
     fn give_up(&self, what: &'static str) {
-        give_up(what);
+        let telling = Telling::begin();
+        if pool::fail() {
+            telling.fail(&format!("{what}; the verdict is incomplete"));
+        }
     }
 }
 
@@ -176,7 +184,7 @@ fn launch() {
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
-    // Whoever was about to say something says it in the parent.
+    // A thread that was about to print does so in the parent.
     TELLING.store(0, Ordering::Relaxed);
     observer::close_inherited();
     record::never_track_this_thread();
@@ -224,10 +232,10 @@ fn with<R>(f: impl FnOnce(&mut Collector) -> R) -> Option<R> {
     let telling = Telling::begin();
     let result = catch(|| f(collector));
     let complaints = collector.session.take_complaints();
-    if collector.session.has_lost_observer() {
+    if collector.session.export.has_lost_observer {
         pool::fail();
     }
-    // Whoever drains comes back for more, and is not to keep the others out.
+    // A thread that drains comes back for more, and must not starve the others.
     MutexGuard::unlock_fair(guard);
     // Standard error may be slow, or a pipe whose reader waits for the program.
     complaints.iter().for_each(|complaint| say(complaint));
@@ -282,14 +290,6 @@ fn describe(payload: Box<dyn Any + Send>) -> String {
         .or(payload.downcast_ref::<&str>().copied())
         .unwrap_or("a panic without words");
     format!("internal failure: {reason}")
-}
-
-/// Checking ends here because somebody has waited in vain; the program goes on.
-fn give_up(what: &str) {
-    let telling = Telling::begin();
-    if pool::fail() {
-        telling.fail(&format!("{what}; the verdict is incomplete"));
-    }
 }
 
 /// For how long a verdict is waited for, where a strand has drawn a ticket and does not publish it.
@@ -411,15 +411,6 @@ fn incomplete(reason: String) -> String {
 /// How many properties are open.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// The name of a variable, if an open property of the family speaks of it.
-fn speaks_of(family: u32, name: impl FnOnce() -> String) -> Option<String> {
-    if OPEN.load(Ordering::Relaxed) == 0 {
-        return None;
-    }
-    let name = name();
-    with(|collector| collector.session.speaks_of(family, &name).then_some(name))?
-}
-
 /// Tells what is wrong with a property.
 ///
 /// # Panics
@@ -491,13 +482,11 @@ pub(crate) fn joined() {
 fn deliver(family: u32) {
     let _untracked = record::Untracked::new();
     let told = with(|collector| {
-        (
-            collector.session.take(family),
-            collector.session.config.clone(),
-        )
+        let findings = collector.session.take(family);
+        (findings, collector.session.config.clone())
     });
-    if let Some((news, config)) = told {
-        deliver::tell(news, &config);
+    if let Some((findings, config)) = told {
+        deliver::tell(findings, &config);
     }
 }
 
@@ -514,11 +503,11 @@ fn first_strand_ends() {
     let _ = catch_up_with_family(family);
     let _untracked = record::Untracked::new();
     let last = with(|collector| {
-        let news = collector.session.take_all(family);
-        (news, collector.session.config.clone())
+        let findings = collector.session.take_all(family);
+        (findings, collector.session.config.clone())
     });
-    let told =
-        last.map(|(news, config)| record::guarded(|| deliver::tell_late(news, &config, &test)));
+    let told = last
+        .map(|(findings, config)| record::guarded(|| deliver::tell_late(findings, &config, &test)));
     if let Some(Some(true)) = told {
         HAS_FAILED.store(true, Ordering::Relaxed);
     }
@@ -551,7 +540,7 @@ fn finish() -> bool {
         (
             unheard,
             collector.session.config.clone(),
-            collector.session.counts(),
+            collector.session.counts,
             collector.session.splits(),
         )
     });

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use crate::observe::{Address, Process, Stream};
-use crate::trace::{AeroWriter, Event, Names, ObjectId, Semantics};
+use crate::trace::{AeroWriter, Semantics};
 
 /// For how long an observer may take nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Observer {
     // First, so that what it names is still open.
     inheritance: Inheritance,
-    writer: AeroWriter<Stream>,
+    pub(super) writer: AeroWriter<Stream>,
 }
 
 impl Observer {
@@ -32,20 +32,6 @@ impl Observer {
             inheritance: Inheritance::new(&stream),
             writer: AeroWriter::new(stream, semantics)?,
         })
-    }
-
-    #[inline]
-    pub(super) fn event(&mut self, event: &Event, names: &dyn Names) -> io::Result<()> {
-        self.writer.event_with(event, names)
-    }
-
-    pub(super) fn name_object(&mut self, id: ObjectId, names: &dyn Names) -> io::Result<()> {
-        self.writer.name_object(id, names)
-    }
-
-    /// Sends what waits for a frame to be full.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
     }
 
     /// There are no more events.

@@ -198,12 +198,7 @@ mod tests {
         let reads = (0..reads).map(|_| (1, Op::Read, 6));
         let mut predictor = FamilyPredictor::new(Semantics::Paper);
         for ((strand, op, target), position) in run.into_iter().chain(reads).zip(1..) {
-            let event = Event {
-                strand: StrandId(strand),
-                target,
-                site: SiteId::NONE,
-                op,
-            };
+            let event = Event::new(StrandId(strand), op, target, SiteId::NONE);
             predictor.step(event, position, &Tables::default());
         }
         predictor.predict(&Tables::default()).expect("a prediction")

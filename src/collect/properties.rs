@@ -4,16 +4,17 @@
 //! are those that its family has touched or named; what others have is borrowed where the family
 //! has none.
 
+use crate::dense::Dense;
 use crate::lattice::{Error, Lattice, Limits, Outcome, Property};
-use crate::trace::{Event, Names, ObjectId, Op};
+use crate::trace::{Event, Names, ObjectId, Op, StrandId};
 
 /// What a property asks of a run's merged events.
 #[derive(Debug, Default)]
 pub(super) struct Properties {
     /// The value of each strand's next write.
-    announced: Vec<Option<i64>>,
+    announced: Dense<StrandId, Option<i64>>,
     /// The watched variables, by their numbers.
-    watched: Vec<Option<Watched>>,
+    watched: Dense<ObjectId, Option<Watched>>,
     open: Vec<Open>,
     declared: u64,
 }
@@ -71,7 +72,7 @@ impl Properties {
     pub(super) fn remember(&self, op: Op) -> bool {
         match op {
             Op::Value | Op::Born => true,
-            op => (op.changes_value() || op == Op::Retire) && !self.watched.is_empty(),
+            op => (op.changes_value() || op == Op::Retire) && self.watched.len() > 0,
         }
     }
 
@@ -80,16 +81,10 @@ impl Properties {
     pub(super) fn event(&mut self, event: &Event, position: u64, family: u32, names: &dyn Names) {
         let mut touched = None;
         match event.op {
-            Op::Value => {
-                let strand = event.strand.0 as usize;
-                if self.announced.len() <= strand {
-                    self.announced.resize(strand + 1, None);
-                }
-                self.announced[strand] = Some(event.value());
-            }
+            Op::Value => *self.announced.entry(event.strand) = Some(event.value()),
             Op::Born => self.born(event, family, names),
-            op if op.changes_value() && !self.watched.is_empty() => {
-                let value = self.announcement(event);
+            op if op.changes_value() && self.watched.len() > 0 => {
+                let value = self.announced.take(event.strand);
                 if let Some(watched) = self.watched(event) {
                     touched = Some(watched.value);
                     watched.value = value;
@@ -99,9 +94,7 @@ impl Properties {
                 touched = self.watched(event).map(|watched| watched.value)
             }
             Op::Retire => {
-                if let Some(watched) = self.watched.get_mut(event.target as usize) {
-                    *watched = None;
-                }
+                self.watched.take(event.object());
                 // Its number may be anybody's next.
                 for open in &mut self.open {
                     open.step(event, position, names);
@@ -120,23 +113,13 @@ impl Properties {
 
     #[inline]
     fn watched(&mut self, event: &Event) -> Option<&mut Watched> {
-        self.watched.get_mut(event.target as usize)?.as_mut()
-    }
-
-    fn announcement(&mut self, event: &Event) -> Option<i64> {
-        self.announced
-            .get_mut(event.strand.0 as usize)
-            .and_then(Option::take)
+        self.watched.get_mut(event.object())?.as_mut()
     }
 
     /// A variable is born, or has got another name. Others may come to touch it.
     fn born(&mut self, event: &Event, family: u32, names: &dyn Names) {
-        let value = self.announcement(event);
-        let at = event.target as usize;
-        if self.watched.len() <= at {
-            self.watched.resize(at + 1, None);
-        }
-        self.watched[at] = Some(Watched { value, family });
+        let value = self.announced.take(event.strand);
+        *self.watched.entry(event.object()) = Some(Watched { value, family });
         for open in self.open.iter_mut().filter(|open| open.family != family) {
             open.hear(|lattice| {
                 lattice.borrow(event.object(), value, names);
@@ -153,7 +136,7 @@ impl Properties {
             family,
             lattice: Ok(Lattice::new(property, Limits::default())),
         };
-        for (object, watched) in (0..).map(ObjectId).zip(&self.watched) {
+        for (object, watched) in (0..).map(ObjectId).zip(self.watched.iter()) {
             let Some(watched) = watched else { continue };
             open.hear(|lattice| {
                 if watched.family == family {

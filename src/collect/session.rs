@@ -4,35 +4,34 @@ use std::ptr::NonNull;
 
 use super::config::{Config, Predict};
 use super::export::Export;
-use super::families::{Families, Involved, News};
+use super::families::{Families, Findings, Involved};
 use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
-use super::observer::Observer;
 use super::properties::Properties;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
 use crate::report::window::Window;
 use crate::report::{Extras, Object, Report, Split};
-use crate::trace::{Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
+use crate::trace::{AeroWriter, Event, Names, ObjectId, Op, Owner, Semantics, StrandId};
 
 /// Everything that is done with the merged events.
 pub(super) struct Session {
     pub(super) config: Config,
     live: Live,
     checker: Checker,
-    properties: Properties,
+    pub(super) properties: Properties,
     window: Option<Window>,
-    export: Export,
-    families: Families,
+    pub(super) export: Export,
+    pub(super) families: Families,
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
     /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction
     /// and no property. Locks that do not order are then nobody's business.
     lean: bool,
-    counts: Counts,
+    pub(super) counts: Counts,
 }
 
 /// What the summary at exit says.
@@ -88,14 +87,6 @@ impl Session {
         self.counts.events > 0
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    pub(super) fn take_alarms(&mut self) -> Vec<u32> {
-        self.families.take_alarms()
-    }
-
     /// Something is to be said.
     pub(super) fn complain(&mut self, complaint: String) {
         self.complaints.push(complaint);
@@ -125,13 +116,8 @@ impl Session {
         std::mem::take(&mut self.complaints)
     }
 
-    /// A family whose violations are asked for.
-    pub(super) fn collect_family(&mut self, family: u32) {
-        self.families.collect(family);
-    }
-
     /// What a family has to tell.
-    pub(super) fn take(&mut self, family: u32) -> News {
+    pub(super) fn take(&mut self, family: u32) -> Findings {
         self.families.take(family, &self.live)
     }
 
@@ -145,7 +131,7 @@ impl Session {
     }
 
     /// What a family was asked for, or has to tell at the end of its first strand.
-    pub(super) fn take_all(&mut self, family: u32) -> News {
+    pub(super) fn take_all(&mut self, family: u32) -> Findings {
         self.families.take_all(family, &self.live)
     }
 
@@ -153,11 +139,6 @@ impl Session {
     pub(super) fn declare(&mut self, property: Property, family: u32) -> u64 {
         self.lean = false;
         self.properties.declare(property, family, &self.live)
-    }
-
-    /// Whether an open property of the family speaks of this variable.
-    pub(super) fn speaks_of(&self, family: u32, name: &str) -> bool {
-        self.properties.speak_of(family, name)
     }
 
     /// The property's test is over: what is wrong with it, if anything.
@@ -179,7 +160,7 @@ impl Session {
     }
 
     /// There are no more events: what nobody has heard.
-    pub(super) fn finish(&mut self) -> News {
+    pub(super) fn finish(&mut self) -> Findings {
         while let Some(violation) = self.checker.finish(&self.live) {
             self.report(&violation);
         }
@@ -187,9 +168,9 @@ impl Session {
         self.note(written);
         let sent = self.export.finish_observer();
         self.note(sent);
-        let (news, tests) = self.families.finish(&self.live);
+        let (findings, tests) = self.families.finish(&self.live);
         self.counts.tests += tests;
-        news
+        findings
     }
 
     #[cold]
@@ -269,13 +250,8 @@ impl Session {
 
     /// Sends what the observer does not have yet.
     pub(super) fn flush_observer(&mut self) {
-        let sent = self.export.send(Observer::flush);
+        let sent = self.export.send(AeroWriter::flush);
         self.note(sent);
-    }
-
-    /// Whether the observer was given up.
-    pub(super) fn has_lost_observer(&self) -> bool {
-        self.export.has_lost_observer()
     }
 
     /// Keeps what went wrong, if anything did.
@@ -325,9 +301,8 @@ impl Session {
         let family = self.families.of(event.strand);
         self.properties.event(&event, position, family, &self.live);
         if self.is_observed() {
-            let sent = self
-                .export
-                .send(|observer| observer.event(&event, &self.live));
+            let live = &self.live;
+            let sent = self.export.send(|trace| trace.event_with(&event, live));
             return self.note(sent);
         }
         if let Some(window) = &mut self.window {
@@ -447,7 +422,7 @@ impl Sink for Session {
     }
 
     fn object(&mut self, id: u32, definition: Definition, strand: StrandId) {
-        self.families.own(id, strand);
+        self.families.own(ObjectId(id), strand);
         let now = self.now();
         self.live.add_object(id, definition, now);
     }
@@ -464,9 +439,7 @@ impl Sink for Session {
         self.live.name(object, name);
         let (object, live) = (ObjectId(object), &self.live);
         let written = self.export.write(|trace| trace.name_object(object, live));
-        let sent = self
-            .export
-            .send(|observer| observer.name_object(object, live));
+        let sent = self.export.send(|trace| trace.name_object(object, live));
         self.note(written);
         self.note(sent);
     }
@@ -490,12 +463,7 @@ mod tests {
     const X: u32 = 0;
 
     fn event(strand: u32, op: Op, target: u32) -> Event {
-        Event {
-            strand: StrandId(strand),
-            target,
-            site: SiteId::NONE,
-            op,
-        }
+        Event::new(StrandId(strand), op, target, SiteId::NONE)
     }
 
     /// `X` is watched; nothing has been declared.

@@ -215,12 +215,8 @@ impl Resolve<'_> {
 
     fn step(&self, step: &Step) -> ForecastAccess {
         let block = step.transaction.as_ref().and_then(|it| it.block);
-        let block = block.map(|id| self.names.block(id));
         ForecastAccess {
-            block: block.map(|info| Block {
-                name: info.name,
-                place: Place::of(info.site, self.names),
-            }),
+            block: block.map(|id| Block::of(id, self.names)),
             locks: self.locks(&step.held),
             ..self.access(&step.access)
         }

@@ -59,7 +59,7 @@ struct Chain {
 /// use aerodrome::lattice::Causality;
 /// use aerodrome::trace::{Event, Op, SiteId, StrandId};
 ///
-/// let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
+/// let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 /// let mut causality = Causality::default();
 /// let (first, write) = causality.step(&event(0, Op::Write, 7), true).unwrap();
 /// assert!(causality.step(&event(1, Op::Read, 7), false).is_none());
@@ -82,50 +82,6 @@ impl Causality {
         let strand = event.strand;
         let chain = relevant.then(|| self.advance(strand));
         match event.op {
-            Op::Read
-            | Op::Vain(_)
-            | Op::CompareExchangeFailed
-            | Op::AcquireShared
-            | Op::ReleaseShared => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                strand.clock.join(&object.write);
-                object.access.join(&strand.clock);
-            }
-            Op::Write
-            | Op::ReadWrite
-            | Op::Update(_)
-            | Op::CompareExchange
-            | Op::Born
-            | Op::Acquire
-            | Op::Release
-            | Op::Upgrade
-            | Op::Downgrade => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                strand.clock.join(&object.access);
-                object.access.assign(&strand.clock);
-                object.write.assign(&strand.clock);
-            }
-            Op::Signal => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                object.write.join(&strand.clock);
-            }
-            Op::Await => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                strand.clock.join(&object.write);
-            }
-            Op::Send => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                object.write.assign(&strand.clock);
-            }
-            Op::Recv => {
-                let (strand, object) = self.pair(event.strand, event.object());
-                strand.clock.join(&object.write);
-                *object = Object::default();
-            }
-            Op::Retire => {
-                let (_, object) = self.pair(event.strand, event.object());
-                *object = Object::default();
-            }
             Op::Fork => {
                 let child = event.other();
                 self.leave(child);
@@ -139,16 +95,49 @@ impl Causality {
                 self.strands.entry(strand).clock.join(&clock);
             }
             Op::Exit => self.leave(strand),
-            Op::Begin
-            | Op::End
-            | Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::Value => {}
+            op if op.is_on_object() => self.touch(event),
+            _ => {}
         }
         Some((chain?, self.strands.entry(strand).clock.clone()))
+    }
+
+    /// An event on an object: orders its strand and the object's other events.
+    fn touch(&mut self, event: &Event) {
+        let strand = self.strands.entry(event.strand);
+        let object = self.objects.entry(event.object());
+        match event.op {
+            Op::Read
+            | Op::Vain(_)
+            | Op::CompareExchangeFailed
+            | Op::AcquireShared
+            | Op::ReleaseShared => {
+                strand.clock.join(&object.write);
+                object.access.join(&strand.clock);
+            }
+            Op::Write
+            | Op::ReadWrite
+            | Op::Update(_)
+            | Op::CompareExchange
+            | Op::Born
+            | Op::Acquire
+            | Op::Release
+            | Op::Upgrade
+            | Op::Downgrade => {
+                strand.clock.join(&object.access);
+                object.access.assign(&strand.clock);
+                object.write.assign(&strand.clock);
+            }
+            Op::Signal => object.write.join(&strand.clock),
+            Op::Await => strand.clock.join(&object.write),
+            Op::Send => object.write.assign(&strand.clock),
+            Op::Recv => {
+                strand.clock.join(&object.write);
+                *object = Object::default();
+            }
+            Op::Retire => *object = Object::default(),
+            Op::Busy => {}
+            op => unreachable!("{op:?} is not on an object"),
+        }
     }
 
     /// What has been done to an object, for another to [follow](Self::follow).
@@ -161,10 +150,6 @@ impl Causality {
     /// What is done to the object from here on comes after this.
     pub(super) fn follow(&mut self, object: ObjectId, past: &Clock) {
         self.objects.entry(object).access.join(past);
-    }
-
-    fn pair(&mut self, strand: StrandId, object: ObjectId) -> (&mut Strand, &mut Object) {
-        (self.strands.entry(strand), self.objects.entry(object))
     }
 
     /// Counts a relevant event of the strand; returns its chain.

@@ -31,12 +31,12 @@
 //! # use aerodrome::trace::*;
 //! # let mut names = Tables::new();
 //! # for (id, name) in (0..).zip(["landing", "approved", "radio"]) {
-//! #     let info = ObjectInfo { kind: ObjectKind::Variable, name: Some(name.to_string()), type_name: None, created: SiteId::NONE };
+//! #     let info = ObjectInfo { name: Some(name.to_string()), ..ObjectInfo::default() };
 //! #     names.define_object(ObjectId(id), &info);
 //! # }
 //! # let names = &names;
 //! # let (landing, approved, radio) = (0, 1, 2);
-//! # let event = |strand, op, target| Event { strand: StrandId(strand), op, target, site: SiteId::NONE };
+//! # let event = |strand, op, target| Event::new(StrandId(strand), op, target, SiteId::NONE);
 //! let write = |strand, object, value| [Event::of_value(StrandId(strand), value), event(strand, Op::Write, object)];
 //!
 //! let property: Property = "start(landing) -> [approved, !radio)".parse()?;
@@ -372,30 +372,10 @@ impl Lattice {
                 events: self.levels.missing(),
             });
         }
-        let property = self.property;
-        let initial = self
-            .variables
-            .iter()
-            .filter_map(|variable| variable.initial)
-            .collect();
-        let explored = self
-            .levels
-            .finish()
-            .map_err(|overflow| Error::overflow(&property, overflow))?;
-        Ok(Outcome {
-            property: property.source().to_string(),
-            variables: property.variables().to_vec(),
-            initial,
-            events: explored.events,
-            states: explored.states,
-            runs: explored.runs,
-            violating: explored.violating,
-            observed_broken: explored.observed_broken,
-            narrowed: explored.narrowed,
-            late: explored.late,
-            counterexamples: explored.counterexamples,
-            graph: explored.graph,
-        })
+        let initial = self.variables.iter().filter_map(|it| it.initial).collect();
+        self.levels
+            .finish(&self.property, initial)
+            .map_err(|overflow| Error::overflow(&self.property, overflow))
     }
 
     /// Builds the first level, where that has not been done: every variable must have a value by

@@ -195,7 +195,7 @@ mod listen {
             if UnixStream::connect(&path).is_ok() {
                 return in_use("another process listens there");
             }
-            // Whoever has made it was killed.
+            // Its process was killed.
             std::fs::remove_file(&path)?;
         }
         let socket = UnixListener::bind(&path)?;

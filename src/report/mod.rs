@@ -13,16 +13,10 @@
 //! # use aerodrome::check::{Access, Edge, Transaction, Violation};
 //! # use aerodrome::trace::*;
 //! use aerodrome::report::{Extras, Report, source::Workspace, text};
-//! # struct Trace;
-//! # impl Names for Trace {
-//! #     fn strand(&self, id: StrandId) -> StrandInfo { StrandInfo { name: format!("T{}", id.0) } }
-//! #     fn kind(&self, _: ObjectId) -> ObjectKind { ObjectKind::Lock }
-//! #     fn object(&self, id: ObjectId) -> ObjectInfo {
-//! #         ObjectInfo { kind: self.kind(id), name: Some("balance".into()), type_name: None, created: SiteId::NONE }
-//! #     }
-//! #     fn site(&self, id: SiteId) -> Option<SiteInfo> { Some(SiteInfo::Label(id.0.to_string())) }
-//! #     fn block(&self, _: BlockId) -> BlockInfo { BlockInfo { name: "withdraw".into(), site: SiteId::NONE } }
-//! # }
+//! # let mut names = Tables::new();
+//! # let balance = ObjectInfo { kind: ObjectKind::Lock, name: Some("balance".into()), ..ObjectInfo::default() };
+//! # names.define_object(ObjectId(0), &balance);
+//! # names.define_block(BlockId(0), &BlockInfo { name: "withdraw".into(), site: SiteId::NONE });
 //! # let access = |position, strand, op| Access {
 //! #     position, strand: StrandId(strand), op, object: Some(ObjectId(0)), site: SiteId(position as u32),
 //! # };
@@ -34,7 +28,6 @@
 //! #     event: 5, blame: 0, transactions: vec![transaction(0), transaction(1)],
 //! #     edges: vec![Edge { from: a, to: b }, Edge { from: b, to: c }],
 //! # };
-//! # let names = Trace;
 //! let report = Report::new(&violation, &names, &Extras::default()).with_sources(&Workspace::find());
 //! assert_eq!(report.message, "`withdraw` is not atomic");
 //! assert_eq!(report.pattern.to_string(), "read-write-write");

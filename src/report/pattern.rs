@@ -33,7 +33,7 @@ impl Kind {
         self != Kind::Read
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Read => "read",
             Kind::Write => "write",
@@ -166,11 +166,7 @@ impl<'a> Detour<'a> {
 }
 
 fn is_lock(access: &Access) -> bool {
-    use Op::*;
-    matches!(
-        access.op,
-        Acquire | Release | AcquireShared | ReleaseShared | Upgrade | Downgrade
-    )
+    access.op.row().class == Class::Lock
 }
 
 impl Pattern {

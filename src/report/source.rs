@@ -114,6 +114,14 @@ impl Workspace {
     }
 }
 
+/// The reports with their source lines.
+#[cfg(any(feature = "check", feature = "cli"))]
+pub(crate) fn attach_all(reports: impl IntoIterator<Item = Report>) -> Vec<Report> {
+    let workspace = Workspace::find();
+    let reports = reports.into_iter();
+    reports.map(|it| it.with_sources(&workspace)).collect()
+}
+
 /// Reads the lines around every place that a reader looks at, and shortens all paths.
 pub(crate) fn attach(report: &mut Report, workspace: &Workspace) {
     let mut excerpts: Vec<Excerpt> = Vec::new();

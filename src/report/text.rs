@@ -177,7 +177,7 @@ fn headline<'a>(same: &cause::Group<'a>, level: Level<'a>) -> Group<'a> {
     group
 }
 
-/// So many other reports with the same cause are named.
+/// How many other reports with the same cause are named.
 const NAMED: usize = 4;
 
 /// Where the other reports with one cause were.

@@ -78,7 +78,7 @@ struct Lost {
 }
 
 impl Window {
-    /// A window of at most so many bytes.
+    /// A window of at most this many bytes.
     pub fn new(bytes: usize) -> Window {
         Window {
             entries: VecDeque::new(),

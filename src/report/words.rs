@@ -147,14 +147,6 @@ fn did(kind: Kind) -> &'static str {
     }
 }
 
-fn noun(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Update => "update",
-    }
-}
-
 fn who(report: &Report, detour: Detour<'_>) -> &'static str {
     match report.transactions.get(detour.out.transaction) {
         Some(transaction)
@@ -208,8 +200,8 @@ fn one_object(
     to: &str,
 ) -> String {
     let between = format!("{another} {} {object} between", did(middle));
-    let last_noun = noun(last);
-    let first_noun = noun(first);
+    let last_noun = last.name();
+    let first_noun = first.name();
     match (first.changes(), middle.changes(), last.changes()) {
         (false, _, true) => {
             format!(
@@ -260,8 +252,8 @@ fn two_objects(
     ) {
         (true, false, false, true) => format!(
             "{another} read {a} and {b} between the {} of {a} {from} and the {} of {b} {to}: it saw the new {a} with the old {b}",
-            noun(first),
-            noun(last)
+            first.name(),
+            last.name()
         ),
         (false, true, true, false) => format!(
             "{another} changed {a} and {b} between the read of {a} {from} and the read of {b} {to}: the block saw the old {a} with the new {b}"
@@ -271,7 +263,7 @@ fn two_objects(
         ),
         (false, true, true, true) => format!(
             "{another} changed {a} and {b} between the check of {a} {from} and the {} of {b} {to}: the decision was made on a stale {a}",
-            noun(last)
+            last.name()
         ),
         (true, true, true, true) => format!(
             "{another} changed {a} after this block did {from}, and {b} before this block did {to}: {a} is left as one of them wants it, {b} as the other"

@@ -17,7 +17,7 @@ pub enum Place {
 /// Why a trace cannot be read or is no trace.
 #[derive(Debug)]
 pub enum Fault {
-    /// The system says no.
+    /// The operating system reported an error.
     Io(io::Error),
     /// The text does not parse, the binary file is damaged, or the trace is not well formed.
     Mismatch {

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::dense::Dense;
+
 use super::{
     BlockId, BlockInfo, Names, ObjectId, ObjectInfo, ObjectKind, SiteId, SiteInfo, StrandId,
     StrandInfo,
@@ -80,7 +82,7 @@ impl Names for Then<'_> {
 #[derive(Debug)]
 pub(crate) struct Former<T> {
     /// By number: the position of the last event before the present owner got it.
-    since: Vec<u64>,
+    since: Dense<u32, u64>,
     /// In the order in which they gave their numbers up.
     owners: VecDeque<Entry<T>>,
 }
@@ -96,7 +98,7 @@ struct Entry<T> {
 impl<T> Default for Former<T> {
     fn default() -> Self {
         Self {
-            since: Vec::new(),
+            since: Dense::new(),
             owners: VecDeque::new(),
         }
     }
@@ -108,11 +110,7 @@ impl<T> Former<T> {
     /// The number has a new owner from the event after `position` on. `info` describes the old one;
     /// nothing where nobody will ask for it.
     pub(crate) fn hand_over(&mut self, number: u32, position: u64, info: Option<T>) {
-        let at = number as usize;
-        if self.since.len() <= at {
-            self.since.resize((at + 1).next_power_of_two(), 0);
-        }
-        let since = std::mem::replace(&mut self.since[at], position);
+        let since = std::mem::replace(self.since.entry(number), position);
         if let Some(info) = info {
             if self.owners.len() == Self::KEPT {
                 self.owners.pop_front();
@@ -134,7 +132,7 @@ impl<T> Former<T> {
 
     /// Whose the number was at the event at `position`.
     pub(crate) fn owner(&self, number: u32, position: u64) -> Owner<&T> {
-        let since = self.since.get(number as usize).copied().unwrap_or(0);
+        let since = self.since.get(number).copied().unwrap_or(0);
         if position > since || since == 0 {
             return Owner::Present;
         }

@@ -187,6 +187,17 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 16);
 
 impl Event {
+    /// The strand does this to the target, at the site.
+    #[inline]
+    pub const fn new(strand: StrandId, op: Op, target: u32, site: SiteId) -> Event {
+        Event {
+            strand,
+            target,
+            site,
+            op,
+        }
+    }
+
     /// The object of an operation on objects.
     #[inline]
     pub fn object(&self) -> ObjectId {
@@ -213,12 +224,8 @@ impl Event {
     /// An [`Op::Value`]: the strand's next write stores this, or its next birth finds it.
     #[inline]
     pub fn of_value(strand: StrandId, value: i64) -> Event {
-        Event {
-            strand,
-            target: value as u32,
-            site: SiteId((value as u64 >> 32) as u32),
-            op: Op::Value,
-        }
+        let high = SiteId((value as u64 >> 32) as u32);
+        Event::new(strand, Op::Value, value as u32, high)
     }
 
     /// The value of an [`Op::Value`].
@@ -229,10 +236,11 @@ impl Event {
 }
 
 /// What kind of thing an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ObjectKind {
     /// Read and written, never locked.
+    #[default]
     Variable,
     /// A lock around data: under the `rust` semantics the data orders, not the lock.
     Lock,
@@ -264,7 +272,7 @@ pub struct StrandInfo {
 }
 
 /// What is known of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// What it is.
     pub kind: ObjectKind,
@@ -294,7 +302,7 @@ pub enum SiteInfo {
 }
 
 /// What is known of an atomic block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockInfo {
     /// `Account::withdraw`, or the name in `begin(..)`; empty where `begin` came without one.
     pub name: String,

@@ -11,7 +11,7 @@ use crate::dense::Dense;
 /// places.
 const LABEL: u32 = 1 << 31;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Object {
     name: Option<Name>,
     /// An index into the types and one; 0 where the type is not known.
@@ -76,8 +76,8 @@ impl Definition {
 pub struct Tables {
     strands: Dense<StrandId, Option<Name>>,
     /// Beside the rest, because it is asked for every lock event.
-    kinds: Vec<ObjectKind>,
-    objects: Vec<Object>,
+    kinds: Dense<ObjectId, ObjectKind>,
+    objects: Dense<ObjectId, Object>,
     types: Vec<Name>,
     type_ids: Interner,
     sites: Dense<u32, Option<SiteInfo>>,
@@ -152,15 +152,14 @@ impl Tables {
 
     /// Whether the object was described so.
     pub(crate) fn is_object(&self, id: ObjectId, info: &Description<'_>) -> bool {
-        let at = id.0 as usize;
-        let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
+        let Some(object) = self.objects.get(id) else {
             return false;
         };
         let type_name = match object.type1 {
             0 => None,
             type1 => Some(&self.types[type1 as usize - 1]),
         };
-        kind == info.kind
+        self.kind(id) == info.kind
             && object.created == info.created
             && object.name.as_ref().map(Name::bytes) == info.name
             && type_name.map(Name::bytes) == info.type_name
@@ -202,31 +201,12 @@ impl Tables {
         type1: u32,
         created: SiteId,
     ) {
-        let at = id.0 as usize;
-        let object = Object {
+        *self.kinds.entry(id) = kind;
+        *self.objects.entry(id) = Object {
             name,
             type1,
             created,
         };
-        // Most are new, and the next in number.
-        if at == self.objects.len() {
-            self.kinds.push(kind);
-            self.objects.push(object);
-            return;
-        }
-        if at > self.objects.len() {
-            self.kinds.resize(at + 1, ObjectKind::Variable);
-            self.objects.resize(
-                at + 1,
-                Object {
-                    name: None,
-                    type1: 0,
-                    created: SiteId::NONE,
-                },
-            );
-        }
-        self.kinds[at] = kind;
-        self.objects[at] = object;
     }
 
     /// Takes a name of a text.
@@ -277,32 +257,21 @@ impl Names for Tables {
     }
 
     fn object(&self, id: ObjectId) -> ObjectInfo {
-        let at = id.0 as usize;
-        let (Some(object), Some(&kind)) = (self.objects.get(at), self.kinds.get(at)) else {
-            return ObjectInfo {
-                kind: ObjectKind::Variable,
-                name: None,
-                type_name: None,
-                created: SiteId::NONE,
-            };
+        let Some(object) = self.objects.get(id) else {
+            return ObjectInfo::default();
         };
+        let type_name = object.type1.checked_sub(1);
         ObjectInfo {
-            kind,
+            kind: self.kind(id),
             name: object.name.as_ref().map(Name::to_text),
-            type_name: object
-                .type1
-                .checked_sub(1)
-                .map(|at| self.types[at as usize].to_text()),
+            type_name: type_name.map(|at| self.types[at as usize].to_text()),
             created: object.created,
         }
     }
 
     #[inline]
     fn kind(&self, id: ObjectId) -> ObjectKind {
-        self.kinds
-            .get(id.0 as usize)
-            .copied()
-            .unwrap_or(ObjectKind::Variable)
+        self.kinds.get(id).copied().unwrap_or_default()
     }
 
     fn site(&self, id: SiteId) -> Option<SiteInfo> {
@@ -320,16 +289,11 @@ impl Names for Tables {
     }
 
     fn block(&self, id: BlockId) -> BlockInfo {
-        match self.blocks.get(id) {
-            Some(block) => BlockInfo {
-                name: block.name.to_text(),
-                site: block.site,
-            },
-            None => BlockInfo {
-                name: String::new(),
-                site: SiteId::NONE,
-            },
-        }
+        let block = self.blocks.get(id).map(|block| BlockInfo {
+            name: block.name.to_text(),
+            site: block.site,
+        });
+        block.unwrap_or_default()
     }
 
     fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {

@@ -100,11 +100,35 @@ impl std::error::Error for Malformed {}
 /// How far [`WellFormed::admit_all`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// So many events count.
+    /// How many events count.
     pub count: usize,
     /// The event after those was taken as well: it does not count, or it breaks a rule. Nothing
     /// where there is none.
     pub next: Option<Result<(), Malformed>>,
+}
+
+impl Admitted {
+    /// Takes events as long as they count.
+    #[inline(always)]
+    pub(crate) fn of(
+        events: &[Event],
+        mut counts: impl FnMut(&Event) -> Result<bool, Rule>,
+    ) -> Self {
+        for (count, event) in events.iter().enumerate() {
+            let next = match counts(event) {
+                Ok(true) => continue,
+                Ok(false) => Ok(()),
+                Err(rule) => Err(Malformed {
+                    event: *event,
+                    rule,
+                }),
+            };
+            let next = Some(next);
+            return Admitted { count, next };
+        }
+        let count = events.len();
+        Admitted { count, next: None }
+    }
 }
 
 /// An object as it is named in a message.
@@ -167,7 +191,7 @@ enum State {
     Sent,
 }
 
-/// Sees to it that a trace is well formed, and drops what does not count: nested blocks and
+/// Checks that a trace is well formed, and drops what does not count: nested blocks and
 /// re-entrant acquires.
 ///
 /// A strand's first event makes it live, forked or not. Joins may be repeated, as several strands
@@ -253,30 +277,13 @@ impl WellFormed {
     /// assert_eq!(check.admit_all(&trace[2..]), Admitted { count: 1, next: None });
     /// ```
     pub fn admit_all(&mut self, events: &[Event]) -> Admitted {
-        for (count, event) in events.iter().enumerate() {
-            let next = match self.take(event) {
-                Ok(true) => continue,
-                Ok(false) => Ok(()),
-                Err(rule) => Err(Malformed {
-                    event: *event,
-                    rule,
-                }),
-            };
-            return Admitted {
-                count,
-                next: Some(next),
-            };
-        }
-        Admitted {
-            count: events.len(),
-            next: None,
-        }
+        Admitted::of(events, |event| self.take(event))
     }
 
     /// Whether the trace's next event counts. Most events are accesses, of which no more is asked
     /// than that their strand lives.
     #[inline(always)]
-    fn take(&mut self, event: &Event) -> Result<bool, Rule> {
+    pub(crate) fn take(&mut self, event: &Event) -> Result<bool, Rule> {
         let strand = match self.strands.get_mut(event.strand) {
             Some(strand) if strand.life == Life::Live => strand,
             _ => {
@@ -335,17 +342,7 @@ impl WellFormed {
             | Op::Await
             | Op::Value
             | Op::Born => Ok(true),
-            Op::Fork => {
-                let child = self.strand(event.other());
-                if child.life == Life::Live {
-                    return Err(Rule::ForkOfLive);
-                }
-                if child.depth > 0 {
-                    return Err(Rule::ForkOfOpen);
-                }
-                child.life = Life::Live;
-                Ok(true)
-            }
+            Op::Fork => self.fork(event.other()),
             Op::Join if event.strand == event.other() => Err(Rule::JoinOfSelf),
             Op::Join => {
                 self.strand(event.other()).life = Life::Joined;
@@ -362,22 +359,20 @@ impl WellFormed {
             Op::ReleaseShared => self.release_shared(event),
             Op::Upgrade => self.upgrade(event),
             Op::Downgrade => self.downgrade(event),
-            Op::Send => {
-                let state = self.object(event.object());
-                if let State::Sent = state {
-                    return Err(Rule::SentTwice);
+            Op::Send => match self.object(event.object()) {
+                State::Sent => Err(Rule::SentTwice),
+                state => {
+                    *state = State::Sent;
+                    Ok(true)
                 }
-                *state = State::Sent;
-                Ok(true)
-            }
-            Op::Recv => {
-                let state = self.object(event.object());
-                let State::Sent = state else {
-                    return Err(Rule::RecvWithoutSend);
-                };
-                *state = State::Free;
-                Ok(true)
-            }
+            },
+            Op::Recv => match self.object(event.object()) {
+                state @ State::Sent => {
+                    *state = State::Free;
+                    Ok(true)
+                }
+                _ => Err(Rule::RecvWithoutSend),
+            },
             Op::Retire => {
                 let state = self.objects.get_mut(event.object());
                 if let Some(State::Crowd(crowd)) = state.map(std::mem::take) {
@@ -389,6 +384,18 @@ impl WellFormed {
                 unreachable!("handled by the caller")
             }
         }
+    }
+
+    fn fork(&mut self, child: StrandId) -> Result<bool, Rule> {
+        let child = self.strand(child);
+        if child.life == Life::Live {
+            return Err(Rule::ForkOfLive);
+        }
+        if child.depth > 0 {
+            return Err(Rule::ForkOfOpen);
+        }
+        child.life = Life::Live;
+        Ok(true)
     }
 
     #[inline]

@@ -14,6 +14,7 @@ mod log;
 mod process;
 mod program;
 mod replay;
+mod stack;
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};

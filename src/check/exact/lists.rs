@@ -23,7 +23,7 @@ fn find(list: &[Mark], slot: u32) -> Result<usize, usize> {
     list.binary_search_by_key(&slot, |mark| mark.slot())
 }
 
-/// A list of so many is searched for dead members whenever one joins.
+/// A list of this length is searched for dead members whenever one joins.
 const SHORT: usize = 4;
 /// A list that was larger than this gives its memory back.
 const KEPT_CAPACITY: usize = 64;

@@ -526,15 +526,7 @@ impl Exact {
             }
             Op::Retire => self.retire(event.target),
             Op::Exit => self.graph.exit(event.strand),
-            Op::Split
-            | Op::Restart
-            | Op::Pause
-            | Op::Notify
-            | Op::Busy
-            | Op::CompareExchange
-            | Op::CompareExchangeFailed
-            | Op::Value
-            | Op::Born => {}
+            no_step!() => {}
             Op::Begin | Op::End | Op::Read | Op::Write | Op::Acquire | Op::Release => {
                 unreachable!("handled by the caller")
             }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use super::say;
 use crate::cli::check::{Check, Checked, Checking, Extent};
 use crate::cli::feed::{NotAtomic, Run, feed_runs};
+use crate::cli::predict::reports;
 use crate::cli::progress::Progress;
 use crate::cli::report::{Pages, window_bytes};
 use crate::cli::{Failure, Terminal};
@@ -14,7 +15,6 @@ use crate::observe::{Process, Stream};
 use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Feed, Forecast};
 use crate::report::Report;
-use crate::report::source::Workspace;
 use crate::trace::{AeroReader, Error, Source, Tables};
 
 /// How processes are judged.
@@ -159,12 +159,7 @@ impl UnderWay {
         if let Some(feed) = self.feed {
             let predictions = feed.predictions(names);
             forecast = Some(Forecast::new(&predictions, names));
-            let resolved = predictions.names(names);
-            let workspace = Workspace::find();
-            let found = predictions.outcome.predictions.iter();
-            predicted.extend(
-                found.map(|prediction| prediction.report(&resolved).with_sources(&workspace)),
-            );
+            predicted = reports(&predictions, names);
         }
         for report in checked.reports.iter_mut().chain(&mut predicted) {
             report.test = Some(name.clone());

@@ -260,7 +260,7 @@ impl<'scope, 'env> Observer<'scope, 'env> {
                 self.end(ended);
             }
         };
-        // Whoever connects from now on is refused, and judges by itself.
+        // A process that connects from now on is refused, and judges by itself.
         drop(listener);
         for stream in self.open.values().flatten() {
             let _ = stream.close();
@@ -276,7 +276,7 @@ impl<'scope, 'env> Observer<'scope, 'env> {
         Ok((judged.collect(), status))
     }
 
-    /// Takes the connections that wait, up to so many processes in all.
+    /// Takes the connections that wait, up to this many processes in all.
     fn accept(&mut self, listener: &Listener, processes: Option<u64>) {
         let begun = |this: &Self| (this.open.len() + this.judged.len()) as u64;
         while processes.is_none_or(|processes| begun(self) < processes) {

@@ -19,7 +19,7 @@ mod level;
 use super::computation::{Computation, Message, Relevant};
 use super::graph::GraphBuilder;
 use super::property::{Monitor, Span, Truths};
-use super::{Counterexample, Limits, Step};
+use super::{Counterexample, Limits, Outcome, Property, Step};
 use level::{CutTable, Edge, Level, NONE};
 use std::collections::VecDeque;
 
@@ -62,27 +62,14 @@ pub(super) struct Levels {
     spare: Vec<Level>,
     table: CutTable,
     states: u64,
+    /// Some level was wider than allowed.
     narrowed: bool,
+    /// Some event came so late that runs in which it comes earlier were no longer to be had.
     late: bool,
     observed_broken: bool,
     pending: Vec<Pending>,
     graph: Option<GraphBuilder>,
     scratch: Vec<u32>,
-}
-
-/// What [`Levels::finish`] found.
-pub(super) struct Explored {
-    pub(super) runs: u128,
-    pub(super) violating: u128,
-    pub(super) states: u64,
-    pub(super) events: u64,
-    /// Some level was wider than allowed.
-    pub(super) narrowed: bool,
-    /// Some event came so late that runs in which it comes earlier were no longer to be had.
-    pub(super) late: bool,
-    pub(super) observed_broken: bool,
-    pub(super) counterexamples: Vec<Counterexample>,
-    pub(super) graph: Option<super::Graph>,
 }
 
 impl Levels {
@@ -455,27 +442,31 @@ impl Levels {
         self.graph = Some(graph);
     }
 
-    /// Builds all levels that are left.
-    pub(super) fn finish(mut self) -> Result<Explored, Overflow> {
+    /// Builds all levels that are left: what was found of the property.
+    pub(super) fn finish(
+        mut self,
+        property: &Property,
+        initial: Vec<i64>,
+    ) -> Result<Outcome, Overflow> {
         self.advance(0)?;
         let last = self.levels.back().expect("the first level was started");
         let sum = |violated: bool| {
             let chosen = last.nodes.iter().filter(|node| !violated || node.violated);
             chosen.fold(0_u128, |sum, node| sum.saturating_add(node.runs))
         };
-        Ok(Explored {
+        let pending = self.pending.into_iter();
+        Ok(Outcome {
+            property: property.source().to_string(),
+            variables: property.variables().to_vec(),
+            initial,
+            events: self.depth,
+            states: self.states,
             runs: sum(false),
             violating: sum(true),
-            states: self.states,
-            events: self.depth,
+            observed_broken: self.observed_broken,
             narrowed: self.narrowed,
             late: self.late,
-            observed_broken: self.observed_broken,
-            counterexamples: self
-                .pending
-                .into_iter()
-                .map(|pending| pending.counterexample)
-                .collect(),
+            counterexamples: pending.map(|it| it.counterexample).collect(),
             graph: self.graph.map(GraphBuilder::finish),
         })
     }

@@ -54,7 +54,7 @@ const HEADER: usize = 16;
 const FRAME_HEADER: usize = 16;
 /// The longest payload that a reader takes.
 const MAX_PAYLOAD: usize = 1 << 20;
-/// A writer closes a frame that has got so long.
+/// A writer closes a frame at this length.
 const PAYLOAD: usize = 1 << 16;
 /// The number of events of the end marker.
 const END: u32 = u32::MAX;

@@ -393,17 +393,12 @@ impl Names for Unnamed {
         StrandInfo::default()
     }
 
-    fn object(&self, id: ObjectId) -> ObjectInfo {
-        ObjectInfo {
-            kind: self.kind(id),
-            name: None,
-            type_name: None,
-            created: SiteId::NONE,
-        }
+    fn object(&self, _: ObjectId) -> ObjectInfo {
+        ObjectInfo::default()
     }
 
     fn kind(&self, _: ObjectId) -> ObjectKind {
-        ObjectKind::Variable
+        ObjectKind::default()
     }
 
     fn site(&self, _: SiteId) -> Option<SiteInfo> {
@@ -411,9 +406,6 @@ impl Names for Unnamed {
     }
 
     fn block(&self, _: BlockId) -> BlockInfo {
-        BlockInfo {
-            name: String::new(),
-            site: SiteId::NONE,
-        }
+        BlockInfo::default()
     }
 }

@@ -6,12 +6,11 @@ use std::ops::Range;
 use super::lines::{Lines, shown};
 use super::names::Registry;
 use super::reader::{Argument, Wrong, apply, parse_operation};
-use super::text::{Batch, Parser, Syntax, Text};
+use super::text::{Batch, Parser, Syntax, Text, by_line};
 use crate::trace::intern::Key;
 use crate::trace::op::{self, Target};
 use crate::trace::{Error, ObjectKind, Op, SiteId, StrandId, Tables};
 
-const BATCH: usize = 4096;
 /// More columns than any trace has threads, and few enough to make strands of.
 const MAX_COLUMNS: usize = 1 << 14;
 
@@ -32,22 +31,16 @@ impl Syntax for Csv {
         registry: &mut Registry,
         batch: &mut Batch,
     ) -> Result<(), Error> {
-        while batch.events.len() < BATCH && lines.more()? {
-            let (start, line) = (lines.start, lines.line);
-            let text = lines.line();
-            let next = start + text.len() + 1;
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            let skipped = text.trim_ascii().is_empty()
-                || text.starts_with(b"#")
-                || !std::mem::replace(&mut self.begun, true) && !text.contains(&b'(');
-            if !skipped {
-                let row = start..start + text.len();
-                parse_row(registry, lines.window(), row, line, batch)
-                    .map_err(|wrong| wrong.at(lines.file(), line))?;
+        by_line(lines, batch, |text, place, line, batch| {
+            let row = &text[place.clone()];
+            let skipped = row.trim_ascii().is_empty()
+                || row.starts_with(b"#")
+                || !std::mem::replace(&mut self.begun, true) && !row.contains(&b'(');
+            if skipped {
+                return Ok(());
             }
-            lines.advance(next)?;
-        }
-        Ok(())
+            parse_row(registry, text, place, line, batch)
+        })
     }
 }
 

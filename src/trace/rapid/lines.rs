@@ -6,7 +6,7 @@ use super::MAX_LINE;
 use crate::trace::{Error, Place};
 
 const CHUNK: usize = 1 << 16;
-/// So many readable bytes follow the last line, so that a block can be loaded from anywhere in it.
+/// How many readable bytes follow the last line, so that a block can be loaded from anywhere in it.
 pub(super) const PADDING: usize = 64;
 
 /// A window on the input that ends with a line's end.
@@ -75,7 +75,7 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 
-    /// So many lines before `next` have been read.
+    /// This many lines before `next` have been read.
     pub(super) fn skip(&mut self, next: usize, lines: u64) {
         self.start = next;
         self.line += lines;
@@ -159,7 +159,7 @@ impl LineMap {
         self.run(index, 1, line);
     }
 
-    /// So many events stand one a line, from this one and this line on.
+    /// `count` events stand one on each line, from this event and this line on.
     pub(super) fn run(&mut self, index: usize, count: usize, line: u64) {
         if line != self.next {
             self.exceptions.push((index, line));

@@ -101,7 +101,7 @@ impl Default for Operations {
             })
         });
         let usual: Vec<Operation> = usual.collect();
-        // One in some ten does, and the same every time.
+        // About one factor in ten will do, and the search always finds the same one.
         let mut factors = (1..).map(|at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let found = factors.find_map(|factor| Operations::by(factor, &usual));
         found.expect("there is no end of factors")
@@ -287,12 +287,7 @@ impl Std {
             None if may_define => registry.number(named, &key),
             None => return None,
         };
-        let event = Event {
-            strand: StrandId(strand),
-            target,
-            site: SiteId(site),
-            op,
-        };
+        let event = Event::new(StrandId(strand), op, target, SiteId(site));
         Some((event, place.is_some()))
     }
 
@@ -313,7 +308,7 @@ impl Std {
     }
 }
 
-/// So many lines are parsed before the numbers of their variables are asked for.
+/// How many lines are parsed before the numbers of their variables are looked up.
 const GROUP: usize = 64;
 
 /// The event on a line, whatever it looks like.
@@ -430,15 +425,9 @@ pub(super) enum Argument {
 impl Argument {
     #[inline]
     pub(super) fn event(self, strand: StrandId, site: SiteId, op: Op) -> Event {
-        let (target, site) = match self {
-            Argument::Number(target) => (target, site),
-            Argument::Value(value) => (value as u32, SiteId((value as u64 >> 32) as u32)),
-        };
-        Event {
-            strand,
-            target,
-            site,
-            op,
+        match self {
+            Argument::Number(target) => Event::new(strand, op, target, site),
+            Argument::Value(value) => Event::of_value(strand, value),
         }
     }
 }

@@ -5,11 +5,10 @@ use std::io::Read;
 use super::lines::{Lines, shown};
 use super::names::Registry;
 use super::reader::{self, Wrong, apply};
-use super::text::{Batch, Parser, Syntax, Text};
+use super::text::{Batch, Parser, Syntax, Text, by_line};
 use crate::trace::intern::Key;
 use crate::trace::{Error, Event, MAX_NAME, Op, SiteId, StrandId};
 
-const BATCH: usize = 4096;
 const EXPECTED: &str = "an operation (Rd Wr ARd AWr VRd VWr Acquire Release Start Join Enter Exit) and its two arguments";
 
 /// Reads the log of RoadRunner's printing tool; the module's page says what that is.
@@ -38,19 +37,12 @@ impl Syntax for RoadRunner {
         registry: &mut Registry,
         batch: &mut Batch,
     ) -> Result<(), Error> {
-        while batch.events.len() < BATCH && lines.more()? {
-            let (line, start) = (lines.line, lines.start);
-            let text = lines.line();
-            let next = start + text.len() + 1;
-            let length = text.strip_suffix(b"\r").unwrap_or(text).len();
-            if is_event(text) {
-                let event = parse(registry, lines.window(), start, start + length)
-                    .map_err(|wrong| wrong.at(lines.file(), line))?;
-                batch.push(event, line);
+        by_line(lines, batch, |text, place, line, batch| {
+            if is_event(&text[place.clone()]) {
+                batch.push(parse(registry, text, place.start, place.end)?, line);
             }
-            lines.advance(next)?;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -1,11 +1,13 @@
 //! A text as a source of events: batch after batch, and the names that each brings.
 
 use std::io::Read;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use super::lines::{LineMap, Lines};
 use super::names::Registry;
+use super::reader::Wrong;
 use crate::trace::tables::Definition;
 use crate::trace::{Error, Event, Place, Semantics, Source, Tables};
 
@@ -46,6 +48,26 @@ pub trait Syntax: Default {
         registry: &mut Registry,
         batch: &mut Batch,
     ) -> Result<(), Error>;
+}
+
+/// Parses line by line: `parse` gets the window, where in it the line is, without its end, and the
+/// line's number.
+pub(super) fn by_line<R: Read>(
+    lines: &mut Lines<R>,
+    batch: &mut Batch,
+    mut parse: impl FnMut(&[u8], Range<usize>, u64, &mut Batch) -> Result<(), Wrong>,
+) -> Result<(), Error> {
+    const BATCH: usize = 4096;
+    while batch.events.len() < BATCH && lines.more()? {
+        let (start, number) = (lines.start, lines.line);
+        let line = lines.line();
+        let next = start + line.len() + 1;
+        let place = start..start + line.strip_suffix(b"\r").unwrap_or(line).len();
+        parse(lines.window(), place, number, batch)
+            .map_err(|wrong| wrong.at(lines.file(), number))?;
+        lines.advance(next)?;
+    }
+    Ok(())
 }
 
 /// Makes batches of the lines of a text.
@@ -162,7 +184,7 @@ pub(in crate::trace) struct Ahead {
     thread: Option<JoinHandle<()>>,
 }
 
-/// So many batches go around.
+/// How many batches go around.
 const RING: usize = 4;
 
 impl Ahead {

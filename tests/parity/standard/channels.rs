@@ -172,26 +172,4 @@ mod channels {
         std::thread::spawn(move || LOCAL.set(Some(Last(sender)))).join().unwrap();
         assert!(receiver.iter().eq([7]));
     }
-
-    #[test]
-    fn a_large_message_does_not_fill_the_stack() {
-        const SIZE: usize = 1 << 15;
-        // Without optimisation, which is not how these tests are built, std alone needs more.
-        fn with_room_for_14(f: impl FnOnce() + Send + 'static) {
-            let thread = std::thread::Builder::new().stack_size(14 * SIZE);
-            thread.spawn(f).unwrap().join().unwrap();
-        }
-        struct Large([u8; SIZE]);
-        let (sender, receiver) = channel();
-        let (bounded, from_bounded) = sync_channel(2);
-        with_room_for_14(move || sender.send(Large([1; SIZE])).ok().unwrap());
-        let other = bounded.clone();
-        with_room_for_14(move || bounded.send(Large([2; SIZE])).ok().unwrap());
-        with_room_for_14(move || other.try_send(Large([3; SIZE])).ok().unwrap());
-        with_room_for_14(move || assert_eq!(receiver.recv().unwrap().0[7], 1));
-        with_room_for_14(move || {
-            assert_eq!(from_bounded.try_recv().ok().unwrap().0[7], 2);
-            assert_eq!(from_bounded.recv_timeout(SHORT).ok().unwrap().0[7], 3);
-        });
-    }
 }

@@ -34,17 +34,41 @@ impl Reachability {
     #[cold]
     pub(super) fn cycle(&self, closing: Mark, slot: u32, step: &Step) -> Box<Violation> {
         let now = step.position;
-        let to = Mark::new(
-            self.slots[slot as usize].node,
-            step.tag,
-            step.event.site,
-            now,
-        );
+        let path = self.path(closing, slot, step);
+        let mut hops: Vec<Hop> = Vec::with_capacity(path.len());
+        for (i, reach) in path.iter().enumerate() {
+            // A fork comes before everything that the new strand does, so before the event by which
+            // the cycle leaves it; a join after everything, so after the event by which the cycle
+            // entered.
+            let (to, to_transaction) = match reach.to.own_tag() {
+                Tag::Forked => self.leaves(&path[i + 1], now),
+                _ => self.endpoint(&reach.to, reach.object, reach.entered, now),
+            };
+            let (from, from_transaction) = match reach.from.own_tag() {
+                Tag::Joined => match hops.last() {
+                    Some(hop) => (hop.edge.to, hop.to.clone()),
+                    None => unreachable!("a joined strand is not the one that closes the cycle"),
+                },
+                _ => self.endpoint(&reach.from, reach.object, reach.left, now),
+            };
+            hops.push(Hop {
+                edge: Edge { from, to },
+                from: from_transaction,
+                to: to_transaction,
+            });
+        }
+        cycle::violation(hops, now)
+    }
+
+    /// The path from the strand in `slot` to `closing`, and the edge back.
+    fn path(&self, closing: Mark, slot: u32, step: &Step) -> Vec<Reach> {
+        let now = step.position;
+        let node = self.slots[slot as usize].node;
         let mut path = vec![Reach {
             reacher: slot,
             object: step.event.target,
             from: closing,
-            to,
+            to: Mark::new(node, step.tag, step.event.site, now),
             left: self.describe(&closing, now),
             entered: self.owners[slot as usize].current,
         }];
@@ -58,47 +82,29 @@ impl Reachability {
             at = reached_by[found].from.slot();
         }
         path.reverse();
-        let mut hops: Vec<Hop> = Vec::with_capacity(path.len());
-        for (i, reach) in path.iter().enumerate() {
-            // A fork comes before everything that the new strand does, so before the event by which
-            // the cycle leaves it; a join after everything, so after the event by which the cycle
-            // entered.
-            let to = if reach.to.own_tag() != Tag::Forked {
-                (
-                    self.access(&reach.to, reach.object, now),
-                    self.transaction(&reach.to, reach.entered),
-                )
-            } else {
-                let next = &path[i + 1];
-                match &self.owners[next.from.slot() as usize].first {
-                    _ if next.from.own_tag() != Tag::Joined => (
-                        self.access(&next.from, next.object, now),
-                        self.transaction(&next.from, next.left),
-                    ),
-                    Some(first) => first.clone(),
-                    None => unreachable!("a cycle leaves the strand by one of its events"),
-                }
-            };
-            let from = if reach.from.own_tag() != Tag::Joined {
-                (
-                    self.access(&reach.from, reach.object, now),
-                    self.transaction(&reach.from, reach.left),
-                )
-            } else {
-                match hops.last() {
-                    Some(hop) => (hop.edge.to, hop.to.clone()),
-                    None => unreachable!("a joined strand is not the one that closes the cycle"),
-                }
-            };
-            hops.push(Hop {
-                edge: Edge {
-                    from: from.0,
-                    to: to.0,
-                },
-                from: from.1,
-                to: to.1,
-            });
+        path
+    }
+
+    /// The event by which the cycle leaves a strand: where it was joined, its first.
+    fn leaves(&self, next: &Reach, now: u64) -> (Access, Transaction) {
+        if next.from.own_tag() != Tag::Joined {
+            return self.endpoint(&next.from, next.object, next.left, now);
         }
-        cycle::violation(hops, now)
+        let Some(first) = &self.owners[next.from.slot() as usize].first else {
+            unreachable!("a cycle leaves the strand by one of its events");
+        };
+        first.clone()
+    }
+
+    /// One end of an edge, with its transaction.
+    fn endpoint(
+        &self,
+        mark: &Mark,
+        object: u32,
+        descriptor: Descriptor,
+        now: u64,
+    ) -> (Access, Transaction) {
+        let access = self.access(mark, object, now);
+        (access, self.transaction(mark, descriptor))
     }
 }

@@ -7,7 +7,7 @@ use super::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
 use crate::check::{Access, Transaction, Violation};
 use crate::trace::{BlockId, Event, SiteId, StrandId};
 
-/// So many ended transactions are remembered by name before the first sweep, at least.
+/// At least this many ended transactions are remembered by name before the first sweep.
 const REMEMBERED: usize = 16_384;
 
 /// In `slot_of`: the strand has no slot.

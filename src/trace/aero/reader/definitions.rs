@@ -55,7 +55,7 @@ impl<'a> Definition<'a> {
 }
 
 impl<R: Read> AeroReader<R> {
-    /// Takes the definition at `next`, after so many events of the batch; false where the batch has
+    /// Takes the definition at `next`, after `pending` events of the batch; false where the batch has
     /// to end before it.
     pub(super) fn define(&mut self, words: &[[u8; 8]], pending: usize) -> Result<bool, Wrong> {
         let at = self.next;

@@ -81,19 +81,13 @@ fn read_header(file: &str, input: &mut impl Read) -> Result<Semantics, Error> {
     let mut header = [0; super::HEADER];
     let got = read_full(input, &mut header).map_err(|error| Error::io(file, error))?;
     let wrong = |offset, expected: String, found| {
-        Err(Error::mismatch(
-            file,
-            Place::Offset(offset),
-            expected,
-            found,
-        ))
+        let place = Place::Offset(offset);
+        Err(Error::mismatch(file, place, expected, found))
     };
     if got < super::MAGIC.len() || header[..8] != super::MAGIC {
-        let (magic, found) = (
-            super::MAGIC.escape_ascii(),
-            header[..got.min(8)].escape_ascii(),
-        );
+        let magic = super::MAGIC.escape_ascii();
         let expected = format!("an .aero file, which begins with `{magic}`");
+        let found = header[..got.min(8)].escape_ascii();
         return wrong(0, expected, format!("`{found}`"));
     }
     if got < header.len() {
@@ -222,11 +216,8 @@ impl<R: Read> AeroReader<R> {
         let rest =
             read_full(&mut self.input, &mut [0]).map_err(|error| Error::io(&self.file, error))?;
         if rest > 0 {
-            return Err(self.wrong(
-                self.consumed,
-                "the end of the file after the end marker",
-                "more",
-            ));
+            let expected = "the end of the file after the end marker";
+            return Err(self.wrong(self.consumed, expected, "more"));
         }
         self.payload.clear();
         self.ended = true;
@@ -244,6 +235,11 @@ impl<R: Read> AeroReader<R> {
 
     fn decode_words(&mut self, words: &[[u8; 8]], batch: &mut Vec<Event>) -> Result<(), Wrong> {
         let mask = |bits: u32| (1u64 << bits) - 1;
+        let numbers = |word: u64| {
+            let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
+            let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
+            (strand, target, (word >> super::SITE_SHIFT) as u32)
+        };
         while self.next < words.len() {
             let limits = self.limits;
             let sites = limits[usize::from(LIMIT_SITES)];
@@ -252,9 +248,7 @@ impl<R: Read> AeroReader<R> {
             let run = words[self.next..].iter().map_while(|bytes| {
                 let word = u64::from_le_bytes(*bytes);
                 let (op, limit) = DECODE[(word & 63) as usize];
-                let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
-                let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
-                let site = (word >> super::SITE_SHIFT) as u32;
+                let (strand, target, site) = numbers(word);
                 if (target >= limits[usize::from(limit & 7)])
                     | (strand >= strands)
                     | (site >= sites)
@@ -262,12 +256,7 @@ impl<R: Read> AeroReader<R> {
                     stopped = Some(word);
                     return None;
                 }
-                Some(Event {
-                    strand: StrandId(strand),
-                    target,
-                    site: SiteId(site),
-                    op,
-                })
+                Some(Event::new(StrandId(strand), op, target, SiteId(site)))
             });
             let before = batch.len();
             batch.extend(run);
@@ -284,9 +273,7 @@ impl<R: Read> AeroReader<R> {
                     }
                 }
                 code => {
-                    let strand = (word >> super::STRAND_SHIFT & mask(super::STRAND_BITS)) as u32;
-                    let target = (word >> super::TARGET_SHIFT & mask(super::TARGET_BITS)) as u32;
-                    let site = (word >> super::SITE_SHIFT) as u32;
+                    let (strand, target, site) = numbers(word);
                     return Err(self.invalid(code, strand, target, site));
                 }
             }
@@ -330,40 +317,26 @@ impl<R: Read> AeroReader<R> {
     fn wide(&self, words: &[[u8; 8]]) -> Result<Event, Wrong> {
         let first = u64::from_le_bytes(words[self.next]);
         let Some(second) = words.get(self.next + 1) else {
-            return Err(Wrong::new(
-                self.next,
-                "the second word of an event",
-                "the end of the frame",
-            ));
+            let expected = "the second word of an event";
+            return Err(Wrong::new(self.next, expected, "the end of the frame"));
         };
         let second = u64::from_le_bytes(*second);
         let (code, strand) = (first >> 6 & 63, (first >> 32) as u32);
         let (target, site) = (second as u32, (second >> 32) as u32);
         let Some(op) = TABLE.get(code as usize).map(|row| row.op) else {
-            return Err(Wrong::new(
-                self.next,
-                "the code of an operation",
-                format!("{code}"),
-            ));
-        };
-        let event = Event {
-            strand: StrandId(strand),
-            target,
-            site: SiteId(site),
-            op,
+            let found = code.to_string();
+            return Err(Wrong::new(self.next, "the code of an operation", found));
         };
         let limit = |limit: u8| self.limits[usize::from(limit)];
         let fits =
             op == Op::Value || target < limit(DECODE[code as usize].1) && site < limit(LIMIT_SITES);
         if strand >= limit(LIMIT_STRANDS) {
-            return Err(Wrong::new(
-                self.next,
-                format!("a strand below {}", limit(LIMIT_STRANDS)),
-                format!("strand {strand} in {op:?}"),
-            ));
+            let expected = format!("a strand below {}", limit(LIMIT_STRANDS));
+            let found = format!("strand {strand} in {op:?}");
+            return Err(Wrong::new(self.next, expected, found));
         }
         if fits {
-            Ok(event)
+            Ok(Event::new(StrandId(strand), op, target, SiteId(site)))
         } else {
             Err(self.invalid(code, strand, target, site))
         }
@@ -379,11 +352,8 @@ impl<R: Read> Source for AeroReader<R> {
             }
             self.first = self.next;
             self.decode(batch).map_err(|wrong| {
-                self.wrong(
-                    self.offset + wrong.word as u64 * 8,
-                    wrong.expected,
-                    wrong.found,
-                )
+                let offset = self.offset + wrong.word as u64 * 8;
+                self.wrong(offset, wrong.expected, wrong.found)
             })?;
             let count = batch.len() as u32;
             let Some(owed) = self.owed.checked_sub(count) else {
