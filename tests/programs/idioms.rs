@@ -864,7 +864,7 @@ fn a_cell_that_is_looked_at_and_then_set_is_reported() {
 
 #[cfg(feature = "crossbeam-channel")]
 mod channels {
-    use aerodrome::crossbeam_channel::{bounded, unbounded};
+    use aerodrome::crossbeam_channel::{bounded, select, unbounded};
 
     use super::*;
 
@@ -982,6 +982,62 @@ mod channels {
             },
             || assert_eq!(receiver.try_recv(), Ok(1)),
         );
+    }
+
+    #[test]
+    fn a_wait_for_a_meeting_is_over_when_both_have_met() {
+        let (sender, receiver) = bounded(0);
+        let receives: [&(dyn Fn() + Sync); 3] = [
+            &|| receiver.recv().unwrap(),
+            &|| receiver.recv_timeout(Duration::from_secs(60)).unwrap(),
+            &|| select! { recv(receiver) -> message => message.unwrap() },
+        ];
+        for receive in receives {
+            let (sum, steps) = (Mutex::new(0), Steps::default());
+            silent(|| {
+                both(
+                    || {
+                        atomic_block!(name = "give", {
+                            sender.send(()).unwrap();
+                            *sum.lock().unwrap() += 1;
+                        });
+                        steps.reach(1);
+                    },
+                    || {
+                        atomic_block!(name = "take", {
+                            receive();
+                            steps.wait(1);
+                            *sum.lock().unwrap() += 1;
+                        });
+                    },
+                );
+            });
+        }
+    }
+
+    #[test]
+    fn what_follows_a_meeting_is_one_piece() {
+        let (sender, receiver) = bounded(0);
+        let (sum, steps) = (Mutex::new(0), Steps::default());
+        let report = only(|| {
+            both(
+                || {
+                    atomic_block!(name = "give", {
+                        sender.send(()).unwrap();
+                        steps.when_let_in(|| *sum.lock().unwrap() += 1);
+                    });
+                },
+                || {
+                    atomic_block!(name = "take", {
+                        receiver.recv().unwrap();
+                        let now = *sum.lock().unwrap();
+                        steps.let_in();
+                        *sum.lock().unwrap() = now + 1;
+                    });
+                },
+            );
+        });
+        assert!(report.message.contains("`take`"), "{}", report.message);
     }
 
     #[test]
