@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicUsize as Untracked;
 use std::time::Duration;
 
 use aerodrome::hint::spin_loop;
+use aerodrome::report::Report;
 use aerodrome::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 use aerodrome::sync::{Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, mpsc};
 use aerodrome::watch::Watched;
@@ -647,6 +648,54 @@ fn a_condition_is_looked_at_until_it_holds() {
             },
         );
     });
+}
+
+/// A block holds a flag while it changes something in two steps; another tries to take the flag in
+/// the way `take`, and does `skip` where it does not get it.
+fn taken(take: impl Fn(&AtomicU64) -> bool + Sync, skip: impl Fn() + Sync) -> Vec<Report> {
+    let (flag, data) = (AtomicU64::new(0), Mutex::new(0));
+    let refresh = |pause: &dyn Fn()| {
+        atomic_block!(name = "refresh", {
+            if take(&flag) {
+                let now = *data.lock().unwrap();
+                pause();
+                *data.lock().unwrap() = now + 1;
+                flag.store(0, SeqCst);
+            } else {
+                skip();
+            }
+        });
+    };
+    aerodrome::check(|| between(refresh, || refresh(&|| ()))).violations
+}
+
+#[test]
+fn a_block_that_only_skips_what_another_is_at_is_silent() {
+    let exchange = |flag: &AtomicU64| flag.compare_exchange(0, 1, SeqCst, SeqCst).is_ok();
+    let takes: [fn(&AtomicU64) -> bool; 4] = [
+        exchange,
+        |flag| flag.swap(1, SeqCst) == 0,
+        |flag| flag.fetch_or(1, SeqCst) == 0,
+        // A few times.
+        |flag| {
+            (0..3).any(|_| {
+                spin_loop();
+                flag.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
+            })
+        },
+    ];
+    for take in takes {
+        let violations = taken(take, || ());
+        assert!(violations.is_empty(), "{violations:#?}");
+    }
+    // One that goes on from there has seen the middle of the other.
+    let skipped = AtomicU64::new(0);
+    let count = || {
+        skipped.fetch_add(1, SeqCst);
+    };
+    assert_eq!(taken(exchange, count).len(), 1);
+    let look = |flag: &AtomicU64| flag.load(SeqCst) == 0 && exchange(flag);
+    assert_eq!(taken(look, || ()).len(), 1);
 }
 
 // Outside of blocks.

@@ -45,7 +45,8 @@
 //!    other in between, whether or not the block had to wait for it this time.
 //!
 //! Outside of blocks a failed exchange and a vain `swap`, `fetch_or` or `fetch_and` are nothing, as
-//! a vain `try_lock` is: whoever tries to take what a block holds does so in its middle.
+//! a vain `try_lock` is: whoever tries to take what a block holds does so in its middle. So are they
+//! where they are the only thing that counts in a block, for such a block says no more.
 //!
 //! # The queue
 //!
@@ -302,6 +303,7 @@ impl<T: Copy> Retries<T> {
         let is_answer = event.op == Op::Recv && self.receive(event);
         let strand = &mut self.strands[event.strand];
         let run = &mut strand.run;
+        run.has_acted |= acts(event.op);
         match event.op {
             Op::Write => {
                 run.exchanges.clear();
@@ -330,6 +332,8 @@ impl<T: Copy> Retries<T> {
             Op::End => {
                 strand.in_block = false;
                 if strand.root.is_none() {
+                    let tried = run.lone_try();
+                    self.decide(event.strand, None, tried.as_slice());
                     self.end(event.strand);
                 }
             }
@@ -519,6 +523,16 @@ impl<T: Copy> Retries<T> {
     }
 }
 
+/// Whether it orders, and is neither an access nor what [`Run::write`] is told of.
+fn acts(op: Op) -> bool {
+    use Op::{Acquire, AcquireShared, Downgrade, Release, ReleaseShared, Upgrade};
+    let is_lock = matches!(
+        op,
+        Acquire | Release | AcquireShared | ReleaseShared | Upgrade | Downgrade
+    );
+    is_lock || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
+}
+
 impl Strand {
     /// All that the strand has looked at counts.
     fn count_looks(&mut self) {
@@ -527,6 +541,6 @@ impl Strand {
             look.is_undecided = false;
         }
         self.run.exchanges.clear();
-        self.run.pause = None;
+        (self.run.has_acted, self.run.pause) = (true, None);
     }
 }

@@ -283,6 +283,12 @@ struct Step {
     reads: bool,
 }
 
+/// Would it have taken or set something?
+fn is_try(op: Op) -> bool {
+    let is_setter = matches!(op, Op::Vain(Update::Swap | Update::Or | Update::And));
+    is_setter || op == Op::CompareExchangeFailed
+}
+
 /// An object's content, or the object as a lock.
 type Seen = (u32, bool);
 
@@ -411,10 +417,7 @@ impl Run {
 
     /// Is step `t` a try in vain to set what step `k`, at the same site, tries to set again?
     fn is_try(&self, t: usize, k: usize, seen: Seen) -> bool {
-        let is_setter = matches!(
-            self.op(t),
-            Op::Vain(Update::Swap | Update::Or | Update::And)
-        );
+        let is_setter = is_try(self.op(t)) && self.op(t) != Op::CompareExchangeFailed;
         let is_same = self.look(t) == Some(seen) && self.same_site(t, k);
         is_setter && is_same && !self.is_divided(t, k)
     }
@@ -436,6 +439,20 @@ impl Run {
         };
         let is_setter = matches!(self.op(k), Op::Vain(Update::Or | Update::And));
         is_setter && (0..k).any(is_read)
+    }
+
+    /// Is a try in vain the only step that counts? Where it is in the trace.
+    fn lone_try(&self) -> Option<usize> {
+        let is_nothing = |step: &&Step| {
+            let op = step.event.op;
+            step.dropped
+                || matches!(op, Op::Begin | Op::End | Op::Busy | Op::Pause | Op::Restart)
+                || matches!(op, Op::Notify | Op::Retire | Op::Value)
+                || !is_for_engine(&step.event, Semantics::Rust)
+        };
+        let mut steps = self.0.iter().filter(|step| !is_nothing(step));
+        let only = steps.next().filter(|step| is_try(step.event.op))?;
+        steps.next().is_none().then_some(only.at)
     }
 
     /// Where the present segment began: an index into the trace.
@@ -516,7 +533,8 @@ struct Runs {
     runs: Vec<Run>,
     /// All events, each with the run of the block that it belongs to.
     trace: Vec<(Event, Option<usize>)>,
-    /// Tries in vain outside of blocks, which do not count: where they are in the trace.
+    /// Tries in vain outside of blocks, or alone in one, which do not count: where they are in the
+    /// trace.
     in_vain: Vec<usize>,
 }
 
@@ -607,11 +625,7 @@ impl Runs {
         }
         self.trace.push((*event, block));
         let is_inside = me.run.is_some();
-        let is_try = matches!(
-            event.op,
-            Op::CompareExchangeFailed | Op::Vain(Update::Swap | Update::Or | Update::And)
-        );
-        if is_try && !is_inside {
+        if is_try(event.op) && !is_inside {
             self.in_vain.push(at);
         }
         match event.op {
@@ -624,6 +638,8 @@ impl Runs {
             Op::End => {
                 self.strands.entry(strand).or_default().in_block = false;
                 if me.root.is_none() {
+                    let tried = me.run.and_then(|run| self.runs[run].lone_try());
+                    self.in_vain.extend(tried);
                     self.end(strand);
                 }
             }

@@ -209,6 +209,28 @@ fn a_swap_lock_is_silent_and_does_not_hide_what_it_does_not_guard() {
 }
 
 #[test]
+fn a_block_that_only_tries_in_vain_is_silent() {
+    let (held, freed) = ("1 begin, 1 cas f 8", "1 w f 9, 1 end");
+    for tried in [
+        "0 cas.failed f 1",
+        "0 vain.swap f 1",
+        // More than once, with and without a pause.
+        "0 cas.failed f 1, 0 pause, 0 cas.failed f 1",
+        "0 vain.swap f 1, 0 vain.swap f 1",
+    ] {
+        silent(&format!("{held}, 0 begin, {tried}, 0 end, {freed}"));
+        // It does something else, or looks at something else.
+        for other in ["add s 2", "r s 2", "send m1", "acq bare"] {
+            reported(&format!(
+                "{held}, 0 begin, {tried}, 0 {other}, 0 end, {freed}"
+            ));
+        }
+    }
+    reported(&format!("{held}, 0 begin, 0 vain.max f 1, 0 end, {freed}"));
+    reported(&format!("{held}, 0 begin, 0 r f 1, 0 end, {freed}"));
+}
+
+#[test]
 fn a_vain_update_that_is_made_again_elsewhere_counts() {
     silent("0 begin, 0 vain.max x 1, 1 w x 9, 0 vain.max x 1, 0 end");
     reported("0 begin, 0 vain.max x 1, 1 w x 9, 0 vain.max x 2, 0 end");
