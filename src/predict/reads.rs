@@ -13,9 +13,9 @@
 //!    else: what was not as expected may be tried again, and such looks are part of no violation.
 //!    So does the only look of a block that on this run has gone on after a first look at this
 //!    place, as the fast path of a lazy initialisation has, and a look at a place where the block
-//!    has waited for another value. A failed `compare_exchange` does: with another value it may
-//!    succeed, or be tried again. A read outside of blocks decides where the strand goes on to use
-//!    the same atomic.
+//!    has waited for another value, or gone on to an exchange of something else, which may answer
+//!    for looks before. A failed `compare_exchange` does: with another value it may succeed, or be
+//!    tried again. A read outside of blocks decides where the strand goes on to use the same atomic.
 //! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would
 //!    have failed, and written nothing. The look that it has the expected value from is no access,
 //!    and binds as a read.
@@ -211,8 +211,8 @@ struct Recorded {
     block: Option<BlockId>,
     /// The block has not looked at anything.
     is_at_begin: bool,
-    /// Its last event was a look here; whether that was the block's first one.
-    look: Option<(SiteId, bool)>,
+    /// Its last event, if that was a look; whether it was the block's first one.
+    look: Option<(Event, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -249,6 +249,8 @@ pub struct Reads {
     branches: FxHashMap<Place, Option<(Op, SiteId)>>,
     /// Where a block has looked before it paused, or has failed to exchange.
     retried: FxHashSet<Place>,
+    /// Where a block has looked before it exchanged something else.
+    answered: FxHashSet<Place>,
     /// So many accesses are kept.
     kept: usize,
     is_overflown: bool,
@@ -291,10 +293,13 @@ impl Reads {
             return;
         }
         let strand = self.recorded.entry(event.strand);
-        if let (Some((site, is_first)), Some(_)) = (strand.look.take(), strand.block) {
-            let place = (strand.block, site);
+        if let (Some((look, is_first)), Some(_)) = (strand.look.take(), strand.block) {
+            let place = (strand.block, look.site);
+            let is_exchange = matches!(event.op, Op::CompareExchange | Op::CompareExchangeFailed);
             if event.op == Op::Pause {
                 self.retried.insert(place);
+            } else if is_exchange && event.target != look.target {
+                self.answered.insert(place);
             } else if is_first {
                 merge(&mut self.branches, place, (event.op, event.site));
             }
@@ -306,7 +311,7 @@ impl Reads {
                 if op == Op::CompareExchangeFailed {
                     self.retried.insert((strand.block, event.site));
                 }
-                strand.look = Some((event.site, std::mem::take(&mut strand.is_at_begin)));
+                strand.look = Some((event, std::mem::take(&mut strand.is_at_begin)));
             }
             op if accesses(op) => strand.is_at_begin = false,
             _ => {}
@@ -447,6 +452,7 @@ impl Reads {
         look.decides
             || look.is_first && self.branches.get(&look.place()) == Some(&None)
             || self.retried.contains(&look.place())
+            || self.answered.contains(&look.place())
     }
 
     /// Whether what a strand does depends on the result of a counter's update.
@@ -615,11 +621,7 @@ impl<'a> Replay<'a> {
         let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
         let binds = self.reads.binds(look, position < last) || position == last && is_again;
         if position <= last && !is_same && (binds || is_taken) {
-            let path = if is_variable {
-                strand.path
-            } else {
-                Path::default()
-            };
+            let path = is_variable.then_some(strand.path).unwrap_or_default();
             let is_shown = self.reads.shown.contains(&look.shown(seen, path))
                 && !self.reads.retried.contains(&look.place());
             // An exchange expects what its own strand has seen.

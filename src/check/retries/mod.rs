@@ -24,7 +24,8 @@
 //! 2. *A failed exchange is retried* when its object is looked at again, or another exchange is
 //!    made at its site. This drops the looks since the one that the exchange answers for (the
 //!    segment's last at its object), the failure included; and each look before those when its
-//!    object is looked at again after the failure.
+//!    object is looked at again after the failure. Where another look comes again instead, at the
+//!    site of one of these, its loop has come around: they are dropped, and the failure counts.
 //! 3. *A pause is a wait* if, before the strand writes anything, it looks again at what it had
 //!    looked at in the segment before the pause: at the same site, or without having written it in
 //!    between. Of several pauses the last counts. It becomes a split, and the looks from the first

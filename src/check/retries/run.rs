@@ -200,6 +200,7 @@ impl Run {
         dropped: &mut Vec<u64>,
     ) -> Option<u64> {
         if let Some(object) = key.object() {
+            self.come_around(site, dropped);
             self.retry(object, site, by, dropped);
         }
         let pause = self
@@ -238,6 +239,22 @@ impl Run {
             !led_to_waiting
         });
         self.exchanges = exchanges;
+    }
+
+    /// Drops what led to failures whose loop has come around to a look at this site.
+    fn come_around(&mut self, site: SiteId, dropped: &mut Vec<u64>) {
+        if site == SiteId::NONE {
+            return;
+        }
+        for at in 0..self.failures.len() {
+            let Failure { since, number, .. } = self.failures[at];
+            let from = self.looks.partition_point(|look| look.number < since);
+            let mut looks = self.looks[from..].iter();
+            let is_again = |look: &Look| look.is_undecided && look.site == site;
+            if looks.any(|look| look.number < number && is_again(look)) {
+                self.drop_between(since, number - 1, dropped);
+            }
+        }
     }
 
     /// Drops what failures that are hereby retried take back.

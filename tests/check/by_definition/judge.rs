@@ -464,6 +464,12 @@ impl Run {
     /// The failures that step `k` tries again.
     fn retry(&mut self, k: usize, seen: Seen, is_exchange: bool) {
         for f in 0..k {
+            let is_failure = self.op(f) == Op::CompareExchangeFailed && !self.0[f].retried;
+            if is_failure && !seen.1 {
+                self.come_around(f, k);
+            }
+        }
+        for f in 0..k {
             let is_again = self.look(f) == Some(seen) || is_exchange && self.same_site(f, k);
             if self.op(f) != Op::CompareExchangeFailed || self.0[f].retried || !is_again {
                 continue;
@@ -476,6 +482,19 @@ impl Run {
                     self.drop_look(i, k);
                 }
             }
+        }
+    }
+
+    /// What led to a failure, where its loop has come around at step `k`.
+    fn come_around(&mut self, f: usize, k: usize) {
+        let tried = self.0[f].since..f;
+        let is_again = |i: usize| {
+            let is_look = self.look(i).is_some_and(|(_, is_lock)| !is_lock);
+            let counts = !self.0[i].dropped && !self.is_overwritten(i, k);
+            is_look && counts && self.same_site(i, k)
+        };
+        if tried.clone().any(is_again) {
+            tried.for_each(|i| self.drop_look(i, k));
         }
     }
 
