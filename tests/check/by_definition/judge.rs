@@ -447,7 +447,7 @@ impl Run {
             let op = step.event.op;
             step.dropped
                 || matches!(op, Op::Begin | Op::End | Op::Busy | Op::Pause | Op::Restart)
-                || matches!(op, Op::Notify | Op::Retire | Op::Value)
+                || matches!(op, Op::Notify | Op::Born | Op::Value | Op::Retire)
                 || !is_for_engine(&step.event, Semantics::Rust)
         };
         let mut steps = self.0.iter().filter(|step| !is_nothing(step));
