@@ -463,9 +463,8 @@ impl Reads {
     /// Whether the block of a write changes the object once more, elsewhere and soon.
     fn gives_back(&self, Writer { event, position }: Writer) -> bool {
         let later = self.looks(event.strand, position, u64::MAX).iter();
-        let mut block = later
-            .take(256)
-            .take_while(|it| it.is_inside && !it.is_first);
+        let soon = later.take(256);
+        let mut block = soon.take_while(|it| it.is_inside && !it.is_first);
         let gives_back = |it: &Event| it.target == event.target && it.site != event.site;
         block.any(|look| gives_back(&look.event) && !is_read(look.event.op))
     }
@@ -621,9 +620,10 @@ impl<'a> Replay<'a> {
         let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
         let binds = self.reads.binds(look, position < last) || position == last && is_again;
         if position <= last && !is_same && (binds || is_taken) {
-            let path = is_variable.then_some(strand.path).unwrap_or_default();
-            let is_shown = self.reads.shown.contains(&look.shown(seen, path))
-                && !self.reads.retried.contains(&look.place());
+            let path = is_variable.then_some(strand.path);
+            let shown = look.shown(seen, path.unwrap_or_default());
+            let is_retried = self.reads.retried.contains(&look.place());
+            let is_shown = self.reads.shown.contains(&shown) && !is_retried;
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
             if current.unseen.is_some() || !is_shown || is_exchange || is_result {
