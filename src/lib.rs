@@ -211,7 +211,10 @@
 //! `AERODROME_PREDICT=warn` (or `deny`) asks, at the end of each test, what other schedules of the
 //! same run would have shown. A predicted violation comes with a schedule that was replayed against
 //! the locks, forks, joins and messages of the run; it assumes that each thread does there what it
-//! did here.
+//! did here. What a thread reads of atomics has to fit; of what a lock guards it need not, because
+//! to check in one critical section and to act in the next is the bug that is looked for. So where
+//! threads find locks in what other locks guard, a list's nodes or a map's entries, a predicted
+//! schedule may use one before it was put there.
 //!
 //! ```
 //! # #[cfg(feature = "check")]

@@ -385,7 +385,7 @@ impl<T> Receiver<T> {
         let (pen, site) = (record::pen(), Location::caller());
         match &self.flavor {
             Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv())
-                .map(|envelope| envelope.open_from(channel, pen, site)),
+                .map(|envelope| envelope.open_awaited(channel, pen, site)),
             Flavor::Time(inner) => sleep(pen, || inner.recv()),
         }
     }
@@ -416,7 +416,7 @@ impl<T> Receiver<T> {
                         }),
                     RecvTimeoutError::Disconnected => Err(error),
                 })
-                .map(|envelope| envelope.open_from(channel, pen, site)),
+                .map(|envelope| envelope.open_awaited(channel, pen, site)),
             Flavor::Time(inner) => sleep(pen, || inner.recv_deadline(deadline)),
         }
     }

@@ -27,7 +27,7 @@
 //! | `len`, `is_empty`, `is_full` | a read of the channel's state; nothing where the capacity is 0, for then they never change |
 //! | `recv`, `recv_timeout`, `recv_deadline`, their iterators | end an atomic block, which begins again after them: waiting for another strand's progress cannot be atomic |
 //! | `send`, `send_timeout`, `send_deadline` | the same, if there is no room at once |
-//! | any of them into a channel of capacity 0 | the same, and an order both ways: what the receiver did before it came comes before what the sender does after |
+//! | any of them into a channel of capacity 0 | the same, and an order both ways: what the receiver did before it came comes before what the sender does after. The wait of either is over when both have met |
 //! | `select` and `ready` and their timed forms, `select!` without an empty `default` | end the block as well, unless all of their operations are sends and one of them finds room at once |
 //! | a selected operation | when it is completed, as the same operation without the selection; `select!` completes it where it stands |
 //! | a message of [`after`], [`at`] or [`tick`] | nothing: nobody has sent it |

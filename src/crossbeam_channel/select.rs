@@ -40,7 +40,11 @@ enum Awaits<'a> {
 
 /// [`crossbeam_channel::SelectedOperation`](real::SelectedOperation), tracked.
 #[must_use]
-pub struct SelectedOperation<'a>(real::SelectedOperation<'a>);
+pub struct SelectedOperation<'a> {
+    inner: real::SelectedOperation<'a>,
+    /// It was selected by a call that waits.
+    is_awaited: bool,
+}
 
 impl<'a> Select<'a> {
     /// As crossbeam's.
@@ -180,7 +184,10 @@ impl<'a> Select<'a> {
             Some(_) => self.attempt(Location::caller(), |select| select.try_select()),
             None => self.inner.try_select(),
         }
-        .map(SelectedOperation)
+        .map(|inner| SelectedOperation {
+            inner,
+            is_awaited: false,
+        })
     }
 
     /// As crossbeam's.
@@ -190,11 +197,14 @@ impl<'a> Select<'a> {
     /// If no operation has been added.
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
-        SelectedOperation(self.wait(
-            record::pen(),
-            |select| select.try_select().ok(),
-            |select| select.select(),
-        ))
+        SelectedOperation {
+            inner: self.wait(
+                record::pen(),
+                |select| select.try_select().ok(),
+                |select| select.select(),
+            ),
+            is_awaited: true,
+        }
     }
 
     /// As crossbeam's.
@@ -227,7 +237,10 @@ impl<'a> Select<'a> {
                 .map_err(|_| late),
             None => Err(late),
         })
-        .map(SelectedOperation)
+        .map(|inner| SelectedOperation {
+            inner,
+            is_awaited: true,
+        })
     }
 
     /// As crossbeam's.
@@ -292,7 +305,7 @@ impl fmt::Debug for Select<'_> {
 impl SelectedOperation<'_> {
     /// As crossbeam's.
     pub fn index(&self) -> usize {
-        self.0.index()
+        self.inner.index()
     }
 
     /// As crossbeam's.
@@ -324,7 +337,7 @@ impl SelectedOperation<'_> {
         site: &'static Location<'static>,
         msg: T,
     ) -> Result<(), SendError<T>> {
-        s.complete(pen(), site, self.0, msg)
+        s.complete(pen(), site, self.inner, msg)
     }
 
     /// An arm of `select!`.
@@ -337,16 +350,20 @@ impl SelectedOperation<'_> {
     ) -> Result<T, RecvError> {
         match &r.flavor {
             Flavor::Strands(channel, inner) => {
-                let received = untracked(|| self.0.recv(inner));
-                received.map(|envelope| envelope.open_from(channel, pen(), site))
+                let envelope = untracked(|| self.inner.recv(inner))?;
+                Ok(if self.is_awaited {
+                    envelope.open_awaited(channel, pen(), site)
+                } else {
+                    envelope.open_from(channel, pen(), site)
+                })
             }
-            Flavor::Time(inner) => self.0.recv(inner),
+            Flavor::Time(inner) => self.inner.recv(inner),
         }
     }
 }
 
 impl fmt::Debug for SelectedOperation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.inner.fmt(f)
     }
 }

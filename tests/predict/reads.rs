@@ -187,6 +187,25 @@ fn an_only_look_that_others_have_gone_on_from_decides() {
 }
 
 #[test]
+fn a_last_look_that_others_have_gone_on_from_to_another_exchange_decides() {
+    // A bounded queue: t is its tail, a the stamp of a slot. Who finds the slot taken gives up; with
+    // another stamp it may go on to the exchange, which answers for the tail.
+    let gives_up = "1: begin r t@1 r a@2 end";
+    silent(&format!(
+        "0: begin r t@1 r a@2 cas t@3 w a@4 end; {gives_up}"
+    ));
+    silent(&format!(
+        "0: begin r t@1 r a@2 fail t@3 end begin cas t@5 w a@4 end; {gives_up}"
+    ));
+    // An exchange of what was looked at last does not answer for what was before.
+    predicted(&format!(
+        "{gives_up}; 0: begin r t@1 r a@2 cas a@3 w t@4 end"
+    ));
+    // Nobody exchanges anything there.
+    predicted(&format!("{gives_up}; 0: begin w t@3 w a@4 end"));
+}
+
+#[test]
 fn a_result_that_decides_binds() {
     // Whoever is the last to let go writes what others have read.
     let (read, write) = ("begin r x@1 r y@2 end", "w x@6 w y@7");

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicUsize as Untracked;
 use std::time::Duration;
 
 use aerodrome::hint::spin_loop;
+use aerodrome::report::Report;
 use aerodrome::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 use aerodrome::sync::{Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, mpsc};
 use aerodrome::watch::Watched;
@@ -315,6 +316,61 @@ fn a_limit_that_is_read_before_the_loop_is_reported() {
             });
         },
     );
+}
+
+/// A bounded queue's push, as Vyukov has it, into a queue with room for one: another comes first.
+fn pushed(is_full: impl Fn(&[AtomicU64], u64) -> bool + Sync) -> Vec<Report> {
+    let (tail, stamps) = (AtomicU64::new(0), [AtomicU64::new(0), AtomicU64::new(0)]);
+    let push = |tried: &dyn Fn(), claimed: &dyn Fn()| {
+        atomic_block!(name = "push", {
+            let mut at = tail.load(SeqCst);
+            while !is_full(&stamps, at) {
+                tried();
+                match tail.compare_exchange(at, at + 1, SeqCst, SeqCst) {
+                    Ok(_) => {
+                        claimed();
+                        stamps[at as usize].store(9, SeqCst);
+                        break;
+                    }
+                    Err(now) => at = now,
+                }
+            }
+        });
+    };
+    let steps = Steps::default();
+    let slow = || {
+        let once = Untracked::new(0);
+        push(
+            &|| {
+                if once.fetch_add(1, SeqCst) == 0 {
+                    steps.let_in();
+                }
+            },
+            &|| (),
+        );
+        steps.reach(3);
+    };
+    let fast = || {
+        steps.wait(1);
+        push(&|| (), &|| {
+            steps.reach(2);
+            steps.wait(3);
+        });
+    };
+    aerodrome::check(|| both(slow, fast)).violations
+}
+
+#[test]
+fn a_loop_that_comes_around_and_gives_up_is_silent() {
+    let is_full = |stamps: &[AtomicU64], at: u64| {
+        let stamp = stamps[at as usize].load(SeqCst);
+        stamp != 0 || at == 1
+    };
+    let violations = pushed(is_full);
+    assert!(violations.is_empty(), "{violations:#?}");
+    // It looks at a slot before it gives up, and not again: that is stale.
+    let is_full = |stamps: &[AtomicU64], at: u64| at == 1 || stamps[at as usize].load(SeqCst) != 0;
+    assert_eq!(pushed(is_full).len(), 1);
 }
 
 #[test]
@@ -649,6 +705,54 @@ fn a_condition_is_looked_at_until_it_holds() {
     });
 }
 
+/// A block holds a flag while it changes something in two steps; another tries to take the flag in
+/// the way `take`, and does `skip` where it does not get it.
+fn taken(take: impl Fn(&AtomicU64) -> bool + Sync, skip: impl Fn() + Sync) -> Vec<Report> {
+    let (flag, data) = (AtomicU64::new(0), Mutex::new(0));
+    let refresh = |pause: &dyn Fn()| {
+        atomic_block!(name = "refresh", {
+            if take(&flag) {
+                let now = *data.lock().unwrap();
+                pause();
+                *data.lock().unwrap() = now + 1;
+                flag.store(0, SeqCst);
+            } else {
+                skip();
+            }
+        });
+    };
+    aerodrome::check(|| between(refresh, || refresh(&|| ()))).violations
+}
+
+#[test]
+fn a_block_that_only_skips_what_another_is_at_is_silent() {
+    let exchange = |flag: &AtomicU64| flag.compare_exchange(0, 1, SeqCst, SeqCst).is_ok();
+    let takes: [fn(&AtomicU64) -> bool; 4] = [
+        exchange,
+        |flag| flag.swap(1, SeqCst) == 0,
+        |flag| flag.fetch_or(1, SeqCst) == 0,
+        // A few times.
+        |flag| {
+            (0..3).any(|_| {
+                spin_loop();
+                flag.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
+            })
+        },
+    ];
+    for take in takes {
+        let violations = taken(take, || ());
+        assert!(violations.is_empty(), "{violations:#?}");
+    }
+    // One that goes on from there has seen the middle of the other.
+    let skipped = AtomicU64::new(0);
+    let count = || {
+        skipped.fetch_add(1, SeqCst);
+    };
+    assert_eq!(taken(exchange, count).len(), 1);
+    let look = |flag: &AtomicU64| flag.load(SeqCst) == 0 && exchange(flag);
+    assert_eq!(taken(look, || ()).len(), 1);
+}
+
 // Outside of blocks.
 
 #[test]
@@ -864,7 +968,7 @@ fn a_cell_that_is_looked_at_and_then_set_is_reported() {
 
 #[cfg(feature = "crossbeam-channel")]
 mod channels {
-    use aerodrome::crossbeam_channel::{bounded, unbounded};
+    use aerodrome::crossbeam_channel::{bounded, select, unbounded};
 
     use super::*;
 
@@ -982,6 +1086,62 @@ mod channels {
             },
             || assert_eq!(receiver.try_recv(), Ok(1)),
         );
+    }
+
+    #[test]
+    fn a_wait_for_a_meeting_is_over_when_both_have_met() {
+        let (sender, receiver) = bounded(0);
+        let receives: [&(dyn Fn() + Sync); 3] = [
+            &|| receiver.recv().unwrap(),
+            &|| receiver.recv_timeout(Duration::from_secs(60)).unwrap(),
+            &|| select! { recv(receiver) -> message => message.unwrap() },
+        ];
+        for receive in receives {
+            let (sum, steps) = (Mutex::new(0), Steps::default());
+            silent(|| {
+                both(
+                    || {
+                        atomic_block!(name = "give", {
+                            sender.send(()).unwrap();
+                            *sum.lock().unwrap() += 1;
+                        });
+                        steps.reach(1);
+                    },
+                    || {
+                        atomic_block!(name = "take", {
+                            receive();
+                            steps.wait(1);
+                            *sum.lock().unwrap() += 1;
+                        });
+                    },
+                );
+            });
+        }
+    }
+
+    #[test]
+    fn what_follows_a_meeting_is_one_piece() {
+        let (sender, receiver) = bounded(0);
+        let (sum, steps) = (Mutex::new(0), Steps::default());
+        let report = only(|| {
+            both(
+                || {
+                    atomic_block!(name = "give", {
+                        sender.send(()).unwrap();
+                        steps.when_let_in(|| *sum.lock().unwrap() += 1);
+                    });
+                },
+                || {
+                    atomic_block!(name = "take", {
+                        receiver.recv().unwrap();
+                        let now = *sum.lock().unwrap();
+                        steps.let_in();
+                        *sum.lock().unwrap() = now + 1;
+                    });
+                },
+            );
+        });
+        assert!(report.message.contains("`take`"), "{}", report.message);
     }
 
     #[test]

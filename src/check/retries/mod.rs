@@ -24,7 +24,8 @@
 //! 2. *A failed exchange is retried* when its object is looked at again, or another exchange is
 //!    made at its site. This drops the looks since the one that the exchange answers for (the
 //!    segment's last at its object), the failure included; and each look before those when its
-//!    object is looked at again after the failure.
+//!    object is looked at again after the failure. Where another look comes again instead, at the
+//!    site of one of these, its loop has come around: they are dropped, and the failure counts.
 //! 3. *A pause is a wait* if, before the strand writes anything, it looks again at what it had
 //!    looked at in the segment before the pause: at the same site, or without having written it in
 //!    between. Of several pauses the last counts. It becomes a split, and the looks from the first
@@ -45,7 +46,8 @@
 //!    other in between, whether or not the block had to wait for it this time.
 //!
 //! Outside of blocks a failed exchange and a vain `swap`, `fetch_or` or `fetch_and` are nothing, as
-//! a vain `try_lock` is: whoever tries to take what a block holds does so in its middle.
+//! a vain `try_lock` is: whoever tries to take what a block holds does so in its middle. So are they
+//! where they are the only thing that counts in a block, for such a block says no more.
 //!
 //! # The queue
 //!
@@ -302,6 +304,7 @@ impl<T: Copy> Retries<T> {
         let is_answer = event.op == Op::Recv && self.receive(event);
         let strand = &mut self.strands[event.strand];
         let run = &mut strand.run;
+        run.has_acted |= acts(event.op);
         match event.op {
             Op::Write => {
                 run.exchanges.clear();
@@ -330,6 +333,8 @@ impl<T: Copy> Retries<T> {
             Op::End => {
                 strand.in_block = false;
                 if strand.root.is_none() {
+                    let tried = run.lone_try();
+                    self.decide(event.strand, None, tried.as_slice());
                     self.end(event.strand);
                 }
             }
@@ -519,6 +524,16 @@ impl<T: Copy> Retries<T> {
     }
 }
 
+/// Whether it orders, and is neither an access nor what [`Run::write`] is told of.
+fn acts(op: Op) -> bool {
+    use Op::{Acquire, AcquireShared, Downgrade, Release, ReleaseShared, Upgrade};
+    let is_lock = matches!(
+        op,
+        Acquire | Release | AcquireShared | ReleaseShared | Upgrade | Downgrade
+    );
+    is_lock || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
+}
+
 impl Strand {
     /// All that the strand has looked at counts.
     fn count_looks(&mut self) {
@@ -527,6 +542,6 @@ impl Strand {
             look.is_undecided = false;
         }
         self.run.exchanges.clear();
-        self.run.pause = None;
+        (self.run.has_acted, self.run.pause) = (true, None);
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Run {
     /// The segment began with this event.
     pub(super) segment: u64,
     pub(super) has_written: bool,
+    /// The block has done something else than look, in any segment.
+    pub(super) has_acted: bool,
     /// The segment's last pause, if nothing was written since.
     pub(super) pause: Option<u64>,
     /// The looks are tidied up when there are so many.
@@ -99,6 +101,14 @@ pub(super) struct Look {
     pub(super) is_overwritten: bool,
 }
 
+impl Look {
+    /// An update that would have set something.
+    fn is_try(&self) -> bool {
+        use Update::{And, Or, Swap};
+        matches!(self.vain, Some(Swap | Or | And))
+    }
+}
+
 /// A failed exchange that was not retried yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failure {
@@ -131,7 +141,7 @@ impl Run {
         self.exchanges.clear();
         self.failures.clear();
         (self.retried, self.segment, self.tidy_at) = (0, 0, 0);
-        (self.has_written, self.pause) = (false, None);
+        (self.has_written, self.has_acted, self.pause) = (false, false, None);
     }
 
     /// The looks at an object, the last one first: their indices.
@@ -190,6 +200,7 @@ impl Run {
         dropped: &mut Vec<u64>,
     ) -> Option<u64> {
         if let Some(object) = key.object() {
+            self.come_around(site, dropped);
             self.retry(object, site, by, dropped);
         }
         let pause = self
@@ -228,6 +239,22 @@ impl Run {
             !led_to_waiting
         });
         self.exchanges = exchanges;
+    }
+
+    /// Drops what led to failures whose loop has come around to a look at this site.
+    fn come_around(&mut self, site: SiteId, dropped: &mut Vec<u64>) {
+        if site == SiteId::NONE {
+            return;
+        }
+        for at in 0..self.failures.len() {
+            let Failure { since, number, .. } = self.failures[at];
+            let from = self.looks.partition_point(|look| look.number < since);
+            let mut looks = self.looks[from..].iter();
+            let is_again = |look: &Look| look.is_undecided && look.site == site;
+            if looks.any(|look| look.number < number && is_again(look)) {
+                self.drop_between(since, number - 1, dropped);
+            }
+        }
     }
 
     /// Drops what failures that are hereby retried take back.
@@ -330,12 +357,9 @@ impl Run {
         if site == SiteId::NONE {
             return;
         }
-        let is_try = |look: &Look| {
-            use Update::{And, Or, Swap};
-            matches!(look.vain, Some(Swap | Or | And)) && look.site == site
-        };
+        let is_tried = |look: &&Look| look.is_try() && look.site == site;
         let mut looks = self.looks_at(key).map(|index| &self.looks[index]);
-        let tried = looks.find(|look| is_try(look) && self.is_in_segment(look));
+        let tried = looks.find(|look| is_tried(look) && self.is_in_segment(look));
         let tried = tried.map_or(0, |look| look.number);
         drop(looks);
         let answered = self.segment + 1..tried;
@@ -463,9 +487,20 @@ impl Run {
         split
     }
 
+    /// The only thing that the block has done, where that is a try in vain.
+    pub(super) fn lone_try(&self) -> Option<u64> {
+        let counts = |look: &&Look| look.is_undecided && look.key.object().is_some();
+        let mut looks = self.looks.iter().filter(counts);
+        let (Some(look), None, false) = (looks.next(), looks.next(), self.has_acted) else {
+            return None;
+        };
+        let has_failed = self.failures.iter().any(|it| it.number == look.number);
+        (has_failed || look.is_try()).then_some(look.number)
+    }
+
     /// The strand has done what others can see; on this object, where it is known.
     pub(super) fn write(&mut self, object: Option<u32>) {
-        self.has_written = true;
+        (self.has_written, self.has_acted) = (true, true);
         self.pause = None;
         let Some(object) = object else { return };
         let key = Key::content(object);

@@ -13,9 +13,9 @@
 //!    else: what was not as expected may be tried again, and such looks are part of no violation.
 //!    So does the only look of a block that on this run has gone on after a first look at this
 //!    place, as the fast path of a lazy initialisation has, and a look at a place where the block
-//!    has waited for another value. A failed `compare_exchange` does: with another value it may
-//!    succeed, or be tried again. A read outside of blocks decides where the strand goes on to use
-//!    the same atomic.
+//!    has waited for another value, or gone on to an exchange of something else, which may answer
+//!    for looks before. A failed `compare_exchange` does: with another value it may succeed, or be
+//!    tried again. A read outside of blocks decides where the strand goes on to use the same atomic.
 //! 2. *A `compare_exchange` that succeeded*, the last access included: with another value it would
 //!    have failed, and written nothing. The look that it has the expected value from is no access,
 //!    and binds as a read.
@@ -277,6 +277,7 @@ impl Reads {
         look.decides
             || look.is_first && self.recorded.branches.differ(look.place())
             || self.recorded.retried.contains(&look.place())
+            || self.recorded.answered.contains(&look.place())
     }
 
     /// Whether what a strand does depends on the result of a counter's update.

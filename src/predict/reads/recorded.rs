@@ -26,8 +26,8 @@ struct Strand {
     block: Option<BlockId>,
     /// The block has not looked at anything.
     is_at_begin: bool,
-    /// Its last event was a look here; whether that was the block's first one.
-    look: Option<(SiteId, bool)>,
+    /// Its last event, if that was a look; whether it was the block's first one.
+    look: Option<(Event, bool)>,
 }
 
 /// What looks have led to.
@@ -38,16 +38,21 @@ pub(super) struct Recorded {
     pub(super) branches: Nexts,
     /// Where a block has looked before it paused, or has failed to exchange.
     pub(super) retried: FxHashSet<Place>,
+    /// Where a block has looked before it exchanged something else.
+    pub(super) answered: FxHashSet<Place>,
 }
 
 impl Recorded {
     /// Takes the next event.
     pub(super) fn note(&mut self, event: Event) {
         let strand = self.strands.entry(event.strand);
-        if let (Some((site, is_first)), Some(_)) = (strand.look.take(), strand.block) {
-            let place = (strand.block, site);
+        if let (Some((look, is_first)), Some(_)) = (strand.look.take(), strand.block) {
+            let place = (strand.block, look.site);
+            let is_exchange = matches!(event.op, Op::CompareExchange | Op::CompareExchangeFailed);
             if event.op == Op::Pause {
                 self.retried.insert(place);
+            } else if is_exchange && event.target != look.target {
+                self.answered.insert(place);
             } else if is_first {
                 self.branches.enter(place, (event.op, event.site));
             }
@@ -59,7 +64,7 @@ impl Recorded {
                 if op == Op::CompareExchangeFailed {
                     self.retried.insert((strand.block, event.site));
                 }
-                strand.look = Some((event.site, std::mem::take(&mut strand.is_at_begin)));
+                strand.look = Some((event, std::mem::take(&mut strand.is_at_begin)));
             }
             op if accesses(op) => strand.is_at_begin = false,
             _ => {}

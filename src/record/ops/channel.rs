@@ -80,6 +80,22 @@ impl<T> Envelope<T> {
         payload
     }
 
+    /// The same after a wait. That is over when both have met: the sender goes on from there, too,
+    /// so what follows is no part of it.
+    pub(crate) fn open_awaited(
+        self,
+        channel: &Channel,
+        pen: Option<Pen>,
+        site: &'static Location<'static>,
+    ) -> T {
+        let met = pen.filter(|_| self.stamp.receipt.is_some());
+        let payload = self.open_from(channel, pen, site);
+        if let Some(pen) = met {
+            pen.split(site);
+        }
+        payload
+    }
+
     fn open(self, pen: Option<Pen>, site: &'static Location<'static>) -> T {
         let Self { mut stamp, payload } = self;
         if let Some(pen) = pen {

@@ -221,7 +221,7 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let (pen, site) = (record::pen(), Location::caller());
         wait(pen, site, || self.inner.recv())
-            .map(|envelope| envelope.open_from(&self.channel, pen, site))
+            .map(|envelope| envelope.open_awaited(&self.channel, pen, site))
     }
 
     /// As std's.
@@ -237,7 +237,7 @@ impl<T> Receiver<T> {
                 }),
                 RecvTimeoutError::Disconnected => Err(error),
             })
-            .map(|envelope| envelope.open_from(&self.channel, pen, site))
+            .map(|envelope| envelope.open_awaited(&self.channel, pen, site))
     }
 
     /// As std's.

@@ -283,6 +283,12 @@ struct Step {
     reads: bool,
 }
 
+/// Would it have taken or set something?
+fn is_try(op: Op) -> bool {
+    let is_setter = matches!(op, Op::Vain(Update::Swap | Update::Or | Update::And));
+    is_setter || op == Op::CompareExchangeFailed
+}
+
 /// An object's content, or the object as a lock.
 type Seen = (u32, bool);
 
@@ -411,10 +417,7 @@ impl Run {
 
     /// Is step `t` a try in vain to set what step `k`, at the same site, tries to set again?
     fn is_try(&self, t: usize, k: usize, seen: Seen) -> bool {
-        let is_setter = matches!(
-            self.op(t),
-            Op::Vain(Update::Swap | Update::Or | Update::And)
-        );
+        let is_setter = is_try(self.op(t)) && self.op(t) != Op::CompareExchangeFailed;
         let is_same = self.look(t) == Some(seen) && self.same_site(t, k);
         is_setter && is_same && !self.is_divided(t, k)
     }
@@ -438,6 +441,20 @@ impl Run {
         is_setter && (0..k).any(is_read)
     }
 
+    /// Is a try in vain the only step that counts? Where it is in the trace.
+    fn lone_try(&self) -> Option<usize> {
+        let is_nothing = |step: &&Step| {
+            let op = step.event.op;
+            step.dropped
+                || matches!(op, Op::Begin | Op::End | Op::Busy | Op::Pause | Op::Restart)
+                || matches!(op, Op::Notify | Op::Born | Op::Value | Op::Retire)
+                || !is_for_engine(&step.event, Semantics::Rust)
+        };
+        let mut steps = self.0.iter().filter(|step| !is_nothing(step));
+        let only = steps.next().filter(|step| is_try(step.event.op))?;
+        steps.next().is_none().then_some(only.at)
+    }
+
     /// Where the present segment began: an index into the trace.
     fn segment(&self) -> Option<usize> {
         let last = (0..self.0.len()).rev().find(|&i| self.divides(i));
@@ -446,6 +463,12 @@ impl Run {
 
     /// The failures that step `k` tries again.
     fn retry(&mut self, k: usize, seen: Seen, is_exchange: bool) {
+        for f in 0..k {
+            let is_failure = self.op(f) == Op::CompareExchangeFailed && !self.0[f].retried;
+            if is_failure && !seen.1 {
+                self.come_around(f, k);
+            }
+        }
         for f in 0..k {
             let is_again = self.look(f) == Some(seen) || is_exchange && self.same_site(f, k);
             if self.op(f) != Op::CompareExchangeFailed || self.0[f].retried || !is_again {
@@ -459,6 +482,19 @@ impl Run {
                     self.drop_look(i, k);
                 }
             }
+        }
+    }
+
+    /// What led to a failure, where its loop has come around at step `k`.
+    fn come_around(&mut self, f: usize, k: usize) {
+        let tried = self.0[f].since..f;
+        let is_again = |i: usize| {
+            let is_look = self.look(i).is_some_and(|(_, is_lock)| !is_lock);
+            let counts = !self.0[i].dropped && !self.is_overwritten(i, k);
+            is_look && counts && self.same_site(i, k)
+        };
+        if tried.clone().any(is_again) {
+            tried.for_each(|i| self.drop_look(i, k));
         }
     }
 
@@ -516,7 +552,8 @@ struct Runs {
     runs: Vec<Run>,
     /// All events, each with the run of the block that it belongs to.
     trace: Vec<(Event, Option<usize>)>,
-    /// Tries in vain outside of blocks, which do not count: where they are in the trace.
+    /// Tries in vain outside of blocks, or alone in one, which do not count: where they are in the
+    /// trace.
     in_vain: Vec<usize>,
 }
 
@@ -607,11 +644,7 @@ impl Runs {
         }
         self.trace.push((*event, block));
         let is_inside = me.run.is_some();
-        let is_try = matches!(
-            event.op,
-            Op::CompareExchangeFailed | Op::Vain(Update::Swap | Update::Or | Update::And)
-        );
-        if is_try && !is_inside {
+        if is_try(event.op) && !is_inside {
             self.in_vain.push(at);
         }
         match event.op {
@@ -624,6 +657,8 @@ impl Runs {
             Op::End => {
                 self.strands.entry(strand).or_default().in_block = false;
                 if me.root.is_none() {
+                    let tried = me.run.and_then(|run| self.runs[run].lone_try());
+                    self.in_vain.extend(tried);
                     self.end(strand);
                 }
             }

@@ -180,6 +180,21 @@ fn a_wait_divides_what_came_before_it_from_what_follows() {
 }
 
 #[test]
+fn a_loop_that_comes_around_and_gives_up_is_silent() {
+    // A bounded queue: t is its tail, a and b the stamps of slots. The tail that the exchange found
+    // is of a slot that is not free.
+    let tried = "0 begin, 0 r t 1, 0 r a 2, 1 begin, 1 r a 2, 1 cas t 3, 0 cas.failed t 3";
+    silent(&format!("{tried}, 1 w a 4, 1 end, 0 r b 2, 0 end"));
+    // The tail counts: another slot was filled since.
+    reported(&format!(
+        "{tried}, 1 w a 4, 1 w b 9, 1 end, 2 begin, 2 w b 8, 2 w t 8, 2 end, 0 r b 2, 0 end"
+    ));
+    // It gives up at once, or goes on with something else.
+    reported(&format!("{tried}, 1 w a 4, 1 end, 0 end"));
+    reported(&format!("{tried}, 1 w a 4, 1 end, 0 r b 5, 0 end"));
+}
+
+#[test]
 fn a_room_that_is_checked_and_locked_again_is_reported() {
     let section = |strand, op| format!("{strand} acq lock, {strand} {op} lock, {strand} rel lock");
     let (check, other, act) = (section(0, "r"), section(1, "rw"), section(0, "rw"));
@@ -206,6 +221,28 @@ fn a_swap_lock_is_silent_and_does_not_hide_what_it_does_not_guard() {
     reported(
         "0 begin, 0 r d 5, 1 rw f 9, 0 vain.swap f 1, 1 w d 9, 1 w f 9, 0 rw f 2, 0 w d 3, 0 end",
     );
+}
+
+#[test]
+fn a_block_that_only_tries_in_vain_is_silent() {
+    let (held, freed) = ("1 begin, 1 cas f 8", "1 w f 9, 1 end");
+    for tried in [
+        "0 cas.failed f 1",
+        "0 vain.swap f 1",
+        // More than once, with and without a pause.
+        "0 cas.failed f 1, 0 pause, 0 cas.failed f 1",
+        "0 vain.swap f 1, 0 vain.swap f 1",
+    ] {
+        silent(&format!("{held}, 0 begin, {tried}, 0 end, {freed}"));
+        // It does something else, or looks at something else.
+        for other in ["add s 2", "r s 2", "send m1", "acq bare"] {
+            reported(&format!(
+                "{held}, 0 begin, {tried}, 0 {other}, 0 end, {freed}"
+            ));
+        }
+    }
+    reported(&format!("{held}, 0 begin, 0 vain.max f 1, 0 end, {freed}"));
+    reported(&format!("{held}, 0 begin, 0 r f 1, 0 end, {freed}"));
 }
 
 #[test]
