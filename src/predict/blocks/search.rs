@@ -103,7 +103,7 @@ impl<'a> Findings<'a> {
             notes: Vec::new(),
             count: 1,
         };
-        if self.realiser.settle(&mut prediction, &pairs, ends) == Answer::Impossible {
+        if self.realiser.realise(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
         self.known.insert(key, self.predictions.len());

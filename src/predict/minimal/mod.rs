@@ -367,7 +367,7 @@ impl Analysis for Minimal {
             .map_or(SCHEDULES, |_| u64::MAX);
         let mut realiser = Realiser::new(now, schedules, STATES);
         let looks = self.found.candidates.iter().filter_map(|candidates| {
-            let best = self.settle(candidates, &mut realiser, &mut tally);
+            let best = self.surest(candidates, &mut realiser, &mut tally);
             let is_unsure = best.as_ref().is_none_or(|best| best.tier == Tier::Hint);
             let is_untried = candidates.count > candidates.tries.len() as u64;
             tally.untried += usize::from(is_unsure && is_untried);
@@ -400,7 +400,7 @@ struct Tally {
 
 impl Minimal {
     /// The surest of the candidates that look the same.
-    fn settle(
+    fn surest(
         &self,
         candidates: &Candidates,
         realiser: &mut Realiser<'_>,
@@ -418,7 +418,7 @@ impl Minimal {
                 notes: Vec::new(),
                 count: candidates.count,
             };
-            let answer = realiser.settle(&mut prediction, &[(0, 1), (1, 2)], &[]);
+            let answer = realiser.realise(&mut prediction, &[(0, 1), (1, 2)], &[]);
             match answer {
                 Answer::Impossible => continue,
                 Answer::Bound if !self.with_blocks => {

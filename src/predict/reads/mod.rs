@@ -159,7 +159,7 @@ impl Reads {
         if !self.is_on {
             return;
         }
-        self.settle(event);
+        self.follow(event);
         match event.op {
             op if accesses(op) => self.access(event, position),
             Op::Release | Op::ReleaseShared => {
@@ -183,7 +183,7 @@ impl Reads {
     }
 
     /// What a strand's last look was followed by is known now.
-    fn settle(&mut self, event: Event) {
+    fn follow(&mut self, event: Event) {
         let strand = self.strands.entry(event.strand);
         if let (Some(path), Some(look)) = (strand.pending.take(), strand.looks.last_mut()) {
             look.next = (event.op, event.site);

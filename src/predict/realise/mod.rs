@@ -1,6 +1,6 @@
 //! Schedules: a way for the strands to run that puts given accesses into a given order.
 //!
-//! This is the one answer to "is it feasible?": [`Realiser::settle`] looks for a schedule of a
+//! This is the one answer to "is it feasible?": [`Realiser::realise`] looks for a schedule of a
 //! prediction, replays it and asks whether its reads can be believed.
 //!
 //! The [`Skeleton`] has what can make a strand wait (locks, messages, forks and the like) and where
@@ -69,7 +69,7 @@ impl<'a> Realiser<'a> {
     /// Looks for a schedule of a prediction in which the first access of each pair, given by their
     /// indices, comes before the second, and in which each of these strands comes to the position.
     /// Enters what it finds into the prediction.
-    pub(super) fn settle(
+    pub(super) fn realise(
         &mut self,
         prediction: &mut Prediction,
         pairs: &[(usize, usize)],
