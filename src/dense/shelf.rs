@@ -1,6 +1,6 @@
 //! A list that grows without its items moving.
 
-/// So many items are in a piece.
+/// Items in a piece.
 const PIECE: usize = 32;
 
 /// Items in pieces of memory that are never copied.

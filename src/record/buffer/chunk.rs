@@ -20,8 +20,10 @@ use std::ptr::{self, NonNull};
 use super::prim::slot::{read, write};
 use super::prim::{AtomicPtr, AtomicUsize, Ordering, slot};
 use super::record::Record;
+#[cfg(test)]
+use super::record::What;
 #[cfg(all(test, loom))]
-use super::record::{BEGINS, ENDED, What};
+use super::record::{BEGINS, ENDED};
 
 /// Records in a chunk.
 #[cfg(not(loom))]
@@ -185,7 +187,7 @@ impl Chunk {
     }
 }
 
-// By numbers and not by a pointer's methods, for the same reason as in `slot`.
+// Integer arithmetic and not a pointer's methods, for the same reason as in `slot`.
 
 /// The slot after another one.
 #[cfg(not(loom))]
@@ -216,7 +218,8 @@ const BUSY: usize = usize::MAX;
 pub(crate) struct Buffer {
     /// The slot of the next record.
     next: Cell<*mut Slot>,
-    /// Its address, or [`BUSY`]. Apart from the slot, so that it can be set without looking.
+    /// Its address, or [`BUSY`]. A field of its own, so that one store makes the buffer busy,
+    /// whatever a signal handler has written before.
     gate: Cell<usize>,
     /// The address at which the writer is to look up from its work. The collector may set it.
     limit: AtomicUsize,
@@ -346,7 +349,7 @@ impl Buffer {
         let full = self.full();
         self.chunk().leave_for(chunk);
         self.begin_in(chunk);
-        // Unless there is an alarm.
+        // Fails where there is an alarm, which stays.
         let (limit, relaxed) = (self.full(), Ordering::Relaxed);
         let _ = self.limit.compare_exchange(full, limit, relaxed, relaxed);
     }
@@ -397,6 +400,46 @@ pub(crate) fn fetch_ahead(next: *mut Slot) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = next;
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alarm_outlasts_the_change_to_another_chunk() {
+        let chunks = [(); 2].map(|()| Chunk::allocate().unwrap());
+        let buffer = Buffer::new(chunks[0]);
+        assert!(buffer.is_ready());
+        buffer.alarm();
+        buffer.go_on_in(chunks[1]);
+        assert!(!buffer.is_ready());
+        assert!(buffer.take_alarm());
+        assert!(buffer.is_ready() && !buffer.take_alarm());
+        // SAFETY: nobody uses them any more.
+        chunks.map(|chunk| unsafe { Chunk::free(chunk) });
+    }
+
+    #[test]
+    fn a_busy_buffer_and_one_without_room_are_not_ready() {
+        let chunks = [(); 2].map(|()| Chunk::allocate().unwrap());
+        let buffer = Buffer::new(chunks[0]);
+        let record = Record::new(What::Read, 1, 0, 0);
+        let mut written = 0;
+        while buffer.is_ready() {
+            buffer.shut();
+            assert!(buffer.is_busy() && !buffer.is_ready());
+            buffer.open_at(buffer.append(record));
+            written += 1;
+        }
+        // An operation may begin as long as there is room for all that one writes.
+        assert_eq!(written, SLOTS - RESERVE + 1);
+        assert!(!buffer.has_room() && !buffer.is_full());
+        buffer.go_on_in(chunks[1]);
+        assert!(buffer.is_ready());
+        // SAFETY: nobody uses them any more.
+        chunks.map(|chunk| unsafe { Chunk::free(chunk) });
+    }
 }
 
 #[cfg(all(test, loom))]

@@ -25,7 +25,7 @@ fn encode_aligned(address: usize) -> u32 {
     encode_near(address).unwrap_or_else(|| far(address))
 }
 
-/// The same, for addresses that are not too far away.
+/// The code of an address that is near enough to [`BASE`] to need no entry in the table.
 #[inline(always)]
 fn encode_near(address: usize) -> Option<u32> {
     let offset = address
@@ -77,7 +77,7 @@ pub(crate) fn site(location: &'static Location<'static>) -> u32 {
     encode_aligned(location as *const Location<'static> as usize)
 }
 
-/// The code of a source location, unless it takes a look into the table.
+/// The code of a source location that is near enough to need no entry in the table.
 #[inline(always)]
 pub(crate) fn near(location: &'static Location<'static>) -> Option<u32> {
     encode_near(location as *const Location<'static> as usize)

@@ -47,8 +47,8 @@ impl Backoff {
     }
 }
 
-/// Places for values that one thread writes and another reads. Plain assignments, because a
-/// method's call costs more than the write itself where nothing is optimised.
+/// Places for values that one thread writes and another reads. They are read and written by plain
+/// assignments: in an unoptimised build a method call costs more than the write.
 #[cfg(not(loom))]
 pub(crate) mod slot {
     use std::cell::UnsafeCell;

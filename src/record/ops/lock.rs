@@ -35,7 +35,7 @@ impl Pen {
         }
     }
 
-    /// An acquire of an object that has no number, or far from here.
+    /// An acquire of an object that has no number yet, or at a site that is far from our image.
     #[cold]
     #[inline(never)]
     extern "C" fn acquire_slow(self, object: &Object, site: &'static Location<'static>) {
@@ -62,7 +62,8 @@ impl Pen {
         }
     }
 
-    /// A shared acquire of an object that has no number, or far from here, or whose guard moves.
+    /// A shared acquire of an object that has no number yet, at a site that is far from our image,
+    /// or with a guard that may move.
     #[cold]
     #[inline(never)]
     extern "C" fn acquire_shared_slow(
@@ -272,7 +273,7 @@ extern "C" fn read_slow(holder: usize, object: &Object, site: &'static Location<
     read_alone(holder, object, site)
 }
 
-/// The same, if no acquire that is held back can tell of it.
+/// The same, where no acquire is held back that could be amended.
 #[inline(never)]
 extern "C" fn read_alone(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
@@ -295,7 +296,7 @@ extern "C" fn write_slow(holder: usize, object: &Object, site: &'static Location
     write_alone(holder, object, site)
 }
 
-/// The same, if no acquire that is held back can tell of it.
+/// The same, where no acquire is held back that could be amended.
 #[inline(never)]
 extern "C" fn write_alone(holder: usize, object: &Object, site: &'static Location<'static>) -> u64 {
     let Some(pen) = pen_of(holder) else {
@@ -414,7 +415,8 @@ extern "C" fn release(object: &Object, taken: &'static Location<'static>) {
     }
 }
 
-/// The same, where something is held back, or the strand is suspended, or far from here.
+/// The same, where an acquire is held back, the strand is suspended, or the site is far from our
+/// image.
 #[cold]
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {

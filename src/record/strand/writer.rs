@@ -35,8 +35,8 @@ use crate::record::stacks;
 
 /// A strand in the middle of an operation. There is one at a time.
 ///
-/// What is not inlined takes the strand or the writer by value: whose address nobody has is kept in
-/// a register.
+/// Functions that are not inlined take the strand or the writer by value: a value whose address is
+/// not taken stays in a register.
 #[repr(transparent)]
 pub(in crate::record) struct Writer<'a>(&'a Strand);
 
