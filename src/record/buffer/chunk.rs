@@ -416,8 +416,10 @@ mod tests {
         assert!(!buffer.is_ready());
         assert!(buffer.take_alarm());
         assert!(buffer.is_ready() && !buffer.take_alarm());
-        // SAFETY: nobody uses them any more.
-        chunks.map(|chunk| unsafe { Chunk::free(chunk) });
+        for chunk in chunks {
+            // SAFETY: nobody uses it any more.
+            unsafe { Chunk::free(chunk) };
+        }
     }
 
     #[test]
@@ -437,8 +439,10 @@ mod tests {
         assert!(!buffer.has_room() && !buffer.is_full());
         buffer.go_on_in(chunks[1]);
         assert!(buffer.is_ready());
-        // SAFETY: nobody uses them any more.
-        chunks.map(|chunk| unsafe { Chunk::free(chunk) });
+        for chunk in chunks {
+            // SAFETY: nobody uses it any more.
+            unsafe { Chunk::free(chunk) };
+        }
     }
 }
 
