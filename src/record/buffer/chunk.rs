@@ -25,7 +25,7 @@ use super::record::What;
 #[cfg(all(test, loom))]
 use super::record::{BEGINS, ENDED};
 
-/// Records in a chunk.
+/// Records in a chunk of full size. A strand's first ones are smaller.
 #[cfg(not(loom))]
 pub(crate) const SLOTS: u32 = 2048;
 #[cfg(loom)]
@@ -48,7 +48,8 @@ pub(crate) struct Chunk {
     /// The address of the slot after the last record, perhaps with [`END`].
     published: AtomicUsize,
     next: AtomicPtr<Chunk>,
-    slots: [Slot; SLOTS as usize],
+    /// In the memory after this.
+    slots: NonNull<[Slot]>,
 }
 
 /// How far a chunk may be read.
@@ -66,31 +67,27 @@ unsafe impl Send for Chunk {}
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// A new, empty chunk; from the system's allocator, because the program's own may be using a
-    /// tracked lock right now.
+    /// A new, empty chunk of so many slots; from the system's allocator, because the program's own
+    /// may be using a tracked lock right now.
     #[cfg(not(loom))]
-    pub(crate) fn allocate() -> Option<NonNull<Chunk>> {
+    pub(crate) fn allocate(slots: u32) -> Option<NonNull<Chunk>> {
         // SAFETY: the layout is not of size zero.
-        let chunk = NonNull::new(unsafe { System.alloc(Layout::new::<Chunk>()) })?.cast::<Chunk>();
-        // SAFETY: the memory is ours; the slots need no initialisation, being `MaybeUninit`.
+        let chunk = NonNull::new(unsafe { System.alloc(Self::layout(slots)) })?.cast::<Chunk>();
+        // SAFETY: the memory is ours and has room for the slots behind the chunk, which is as
+        // aligned as they are; they need no initialisation, being `MaybeUninit`.
         unsafe {
-            (&raw mut (*chunk.as_ptr()).published).write(AtomicUsize::new(0));
-            (&raw mut (*chunk.as_ptr()).next).write(AtomicPtr::new(ptr::null_mut()));
-            chunk.as_ref().reset();
+            let slots = NonNull::slice_from_raw_parts(chunk.add(1).cast(), slots as usize);
+            chunk.write(Self::of(slots));
         }
         Some(chunk)
     }
 
     #[cfg(loom)]
-    pub(crate) fn allocate() -> Option<NonNull<Chunk>> {
-        let _ = (System, Layout::new::<Chunk>());
-        let chunk = Box::leak(Box::new(Chunk {
-            published: AtomicUsize::new(0),
-            next: AtomicPtr::new(ptr::null_mut()),
-            slots: std::array::from_fn(|_| Slot::new(std::mem::MaybeUninit::uninit())),
-        }));
-        chunk.reset();
-        Some(NonNull::from(chunk))
+    pub(crate) fn allocate(slots: u32) -> Option<NonNull<Chunk>> {
+        let slot = |_| Slot::new(std::mem::MaybeUninit::uninit());
+        let slots: Box<[Slot]> = (0..slots).map(slot).collect();
+        let chunk = Self::of(NonNull::from(Box::leak(slots)));
+        Some(NonNull::from(Box::leak(Box::new(chunk))))
     }
 
     /// Gives the memory back.
@@ -102,11 +99,37 @@ impl Chunk {
         #[cfg(not(loom))]
         // SAFETY: allocated by `System` with this layout; a chunk has nothing to drop.
         unsafe {
-            System.dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk>());
+            System.dealloc(chunk.as_ptr().cast(), Self::layout(chunk.as_ref().slots()));
         }
         #[cfg(loom)]
-        // SAFETY: allocated as a box.
-        drop(unsafe { Box::from_raw(chunk.as_ptr()) });
+        // SAFETY: allocated as boxes.
+        drop(unsafe {
+            let chunk = Box::from_raw(chunk.as_ptr());
+            Box::from_raw(chunk.slots.as_ptr())
+        });
+    }
+
+    /// That of a chunk and its slots.
+    #[cfg(not(loom))]
+    pub(crate) fn layout(slots: u32) -> Layout {
+        const { assert!(size_of::<Chunk>() % align_of::<Slot>() == 0) };
+        const { assert!(align_of::<Chunk>() % align_of::<Slot>() == 0) };
+        let size = size_of::<Chunk>() + slots as usize * size_of::<Slot>();
+        Layout::from_size_align(size, align_of::<Chunk>()).expect("a size that memory may have")
+    }
+
+    /// An empty one.
+    fn of(slots: NonNull<[Slot]>) -> Chunk {
+        Chunk {
+            published: AtomicUsize::new(slots.cast::<Slot>().as_ptr() as usize),
+            next: AtomicPtr::new(ptr::null_mut()),
+            slots,
+        }
+    }
+
+    /// How many records it has room for.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.len() as u32
     }
 
     /// Makes a chunk that the reader has taken over ready for another writer.
@@ -119,7 +142,7 @@ impl Chunk {
     /// The slot of the first record.
     #[inline]
     pub(crate) fn first(&self) -> *mut Slot {
-        self.slots.as_ptr().cast_mut()
+        self.slots.as_ptr().cast()
     }
 
     /// The slot after so many records.
@@ -171,7 +194,7 @@ impl Chunk {
     pub(crate) unsafe fn records(&self, records: u32) -> &[Record] {
         // SAFETY: published, so initialised, and not written any more; cells and `MaybeUninit` have
         // the layout of what is in them.
-        unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), records as usize) }
+        unsafe { std::slice::from_raw_parts(self.first().cast(), records as usize) }
     }
 
     /// Reads a slot, in the way that loom sees.
@@ -275,7 +298,7 @@ impl Buffer {
 
     /// The address at which there is no room for an operation's records in the chunk.
     fn full(&self) -> usize {
-        self.chunk().after(SLOTS - RESERVE) as usize + 1
+        self.end.get() as usize - RESERVE as usize * size_of::<Slot>() + 1
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -312,7 +335,7 @@ impl Buffer {
     /// Tells the number of records in the chunk from all others, in the lowest 16 bits.
     #[inline(always)]
     pub(crate) fn mark(&self) -> u64 {
-        const { assert!(size_of::<[Slot; SLOTS as usize]>() < 1 << 16) };
+        const { assert!(SLOTS as usize * size_of::<Slot>() < 1 << 16) };
         self.next.get() as u64
     }
 
@@ -357,7 +380,7 @@ impl Buffer {
     fn begin_in(&self, chunk: NonNull<Chunk>) {
         self.chunk.set(chunk);
         self.next.set(self.chunk().first());
-        self.end.set(self.chunk().after(SLOTS));
+        self.end.set(self.chunk().after(self.chunk().slots()));
         if !self.is_busy() {
             self.open_at(self.next());
         }
@@ -408,14 +431,16 @@ mod tests {
 
     #[test]
     fn an_alarm_outlasts_the_change_to_another_chunk() {
-        let chunks = [(); 2].map(|()| Chunk::allocate().unwrap());
+        let chunks = [32, 64, SLOTS].map(|slots| Chunk::allocate(slots).unwrap());
         let buffer = Buffer::new(chunks[0]);
-        assert!(buffer.is_ready());
-        buffer.alarm();
-        buffer.go_on_in(chunks[1]);
-        assert!(!buffer.is_ready());
-        assert!(buffer.take_alarm());
-        assert!(buffer.is_ready() && !buffer.take_alarm());
+        for chunk in &chunks[1..] {
+            assert!(buffer.is_ready());
+            buffer.alarm();
+            buffer.go_on_in(*chunk);
+            assert!(!buffer.is_ready());
+            assert!(buffer.take_alarm());
+            assert!(buffer.is_ready() && !buffer.take_alarm());
+        }
         for chunk in chunks {
             // SAFETY: nobody uses it any more.
             unsafe { Chunk::free(chunk) };
@@ -424,21 +449,23 @@ mod tests {
 
     #[test]
     fn a_busy_buffer_and_one_without_room_are_not_ready() {
-        let chunks = [(); 2].map(|()| Chunk::allocate().unwrap());
+        let chunks = [32, SLOTS, SLOTS].map(|slots| Chunk::allocate(slots).unwrap());
         let buffer = Buffer::new(chunks[0]);
         let record = Record::new(What::Read, 1, 0, 0);
-        let mut written = 0;
-        while buffer.is_ready() {
-            buffer.shut();
-            assert!(buffer.is_busy() && !buffer.is_ready());
-            buffer.open_at(buffer.append(record));
-            written += 1;
+        for next in &chunks[1..] {
+            let mut written = 0;
+            while buffer.is_ready() {
+                buffer.shut();
+                assert!(buffer.is_busy() && !buffer.is_ready());
+                buffer.open_at(buffer.append(record));
+                written += 1;
+            }
+            // An operation may begin as long as there is room for all that one writes.
+            assert_eq!(written, buffer.chunk().slots() - RESERVE + 1);
+            assert!(!buffer.has_room() && !buffer.is_full());
+            buffer.go_on_in(*next);
+            assert!(buffer.is_ready());
         }
-        // An operation may begin as long as there is room for all that one writes.
-        assert_eq!(written, SLOTS - RESERVE + 1);
-        assert!(!buffer.has_room() && !buffer.is_full());
-        buffer.go_on_in(chunks[1]);
-        assert!(buffer.is_ready());
         for chunk in chunks {
             // SAFETY: nobody uses it any more.
             unsafe { Chunk::free(chunk) };
@@ -457,28 +484,32 @@ mod loom_tests {
     #[test]
     fn the_reader_sees_every_record_once_and_whole_across_chunks() {
         loom::model(|| {
-            const RECORDS: u32 = 3;
-            let first = Chunk::allocate().unwrap();
+            // The first chunk is smaller than the next.
+            const RECORDS: u32 = 1 + SLOTS;
+            let first = Chunk::allocate(1).unwrap();
             let writer = {
                 let mut chunk = first.as_ptr() as usize;
                 loom::thread::spawn(move || {
+                    let mut index = 0;
                     for n in 0..RECORDS {
-                        if n > 0 && n % SLOTS == 0 {
-                            let next = Chunk::allocate().unwrap();
-                            // SAFETY: the writer's own chunk.
-                            unsafe { &*(chunk as *const Chunk) }.leave_for(next);
-                            chunk = next.as_ptr() as usize;
-                        }
                         // SAFETY: the writer's own chunk.
-                        let current = unsafe { &*(chunk as *const Chunk) };
-                        let slot = current.after(n % SLOTS);
+                        let mut current = unsafe { &*(chunk as *const Chunk) };
+                        if index == current.slots() {
+                            let next = Chunk::allocate(SLOTS).unwrap();
+                            current.leave_for(next);
+                            (chunk, index) = (next.as_ptr() as usize, 0);
+                            // SAFETY: as above.
+                            current = unsafe { &*(chunk as *const Chunk) };
+                        }
+                        let slot = current.after(index);
                         // SAFETY: the one writer, where nothing is published.
                         unsafe { write(slot, Record::new(What::Read, n, 0, 0)) };
                         // SAFETY: as above; written, and not published.
                         assert_eq!(unsafe { read(slot) }.target(), n);
                         // SAFETY: as above.
                         unsafe { write(slot, record(n)) };
-                        current.publish(current.after(n % SLOTS + 1));
+                        index += 1;
+                        current.publish(current.after(index));
                     }
                 })
             };
@@ -510,7 +541,7 @@ mod loom_tests {
     #[test]
     fn the_end_of_a_block_is_seen_before_and_after_the_next_record() {
         loom::model(|| {
-            let chunk = Chunk::allocate().unwrap();
+            let chunk = Chunk::allocate(SLOTS).unwrap();
             let writer = {
                 let chunk = chunk.as_ptr() as usize;
                 loom::thread::spawn(move || {

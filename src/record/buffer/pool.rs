@@ -5,6 +5,10 @@
 //! come from inside that allocator, and may hold any lock of the program. Where a pool's lock is
 //! taken, the strand does without.
 //!
+//! Most strands record little, so a strand begins with a small chunk, and each of its next ones is
+//! twice as large as the one before, until they have their full size. The small ones together are
+//! less than one of these; they are not counted, and freed when they were read.
+//!
 //! A strand that has filled its chunk needs another one. So that the program is slowed down to what
 //! the collector can take, there are at most
 //! [`SPARE`] chunks beside the ones that strands write, but nobody waits for good:
@@ -25,13 +29,16 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 use once_cell::sync::OnceCell;
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, SLOTS};
 use crate::record::host::give_up;
 use crate::record::strand::Strand;
 
-/// The most chunks there are, beside the one that every live strand writes: 128 chunks of 32 KiB
-/// are 4 MiB.
+/// The most chunks of full size there are, beside the one that every live strand writes: 128 chunks
+/// of 32 KiB are 4 MiB.
 const SPARE: usize = 128;
+
+/// The slots of a strand's first chunk, which is 1 KiB.
+const FIRST: u32 = 64;
 
 /// Set once and for all when checking ends: by the setting, or after a failure of ours.
 static OFF: AtomicBool = AtomicBool::new(false);
@@ -67,7 +74,7 @@ unsafe impl Send for Empty {}
 
 static EMPTY: OnceCell<(Sender<Empty>, Receiver<Empty>)> = OnceCell::new();
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
-/// How many strands write a chunk.
+/// How many strands write a chunk of full size.
 static WRITERS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many chunks there may be.
@@ -101,27 +108,40 @@ fn reuse() -> Option<NonNull<Chunk>> {
 }
 
 fn allocate() -> Option<NonNull<Chunk>> {
-    let chunk = Chunk::allocate()?;
+    let chunk = Chunk::allocate(SLOTS)?;
     ALLOCATED.fetch_add(1, Ordering::Relaxed);
     Some(chunk)
+}
+
+fn is_small(chunk: &Chunk) -> bool {
+    chunk.slots() < SLOTS
 }
 
 /// A chunk for a strand that has none: never waits, so that a new strand costs no more than its
 /// memory.
 pub(in crate::record) fn first_chunk() -> Option<NonNull<Chunk>> {
-    let chunk = chunk_at_once()?;
-    WRITERS.fetch_add(1, Ordering::Relaxed);
+    Chunk::allocate(FIRST)
+}
+
+/// A chunk for a strand that has filled its own, `last`, and cannot wait.
+pub(in crate::record) fn chunk_at_once(last: &Chunk) -> Option<NonNull<Chunk>> {
+    let slots = 2 * last.slots();
+    if slots < SLOTS {
+        return Chunk::allocate(slots);
+    }
+    let chunk = reuse().or_else(allocate)?;
+    if is_small(last) {
+        WRITERS.fetch_add(1, Ordering::Relaxed);
+    }
     Some(chunk)
 }
 
-/// A chunk for a strand that cannot wait.
-pub(in crate::record) fn chunk_at_once() -> Option<NonNull<Chunk>> {
-    reuse().or_else(allocate)
-}
-
-/// A chunk for a strand that has filled its own. Waits while all are in use, which slows the
-/// program down to what the collector can take; nothing once recording has ended.
-pub(in crate::record) fn chunk() -> Option<NonNull<Chunk>> {
+/// A chunk for a strand that has filled its own, `last`. Waits while all are in use, which slows
+/// the program down to what the collector can take; nothing once recording has ended.
+pub(in crate::record) fn chunk(last: &Chunk) -> Option<NonNull<Chunk>> {
+    if is_small(last) {
+        return chunk_at_once(last);
+    }
     let mut merged = MERGED.load(Ordering::Relaxed);
     let mut since = None;
     while !is_off() {
@@ -161,7 +181,12 @@ fn patience(beyond: usize) -> Duration {
 /// Takes back a chunk that was read to its end.
 pub(crate) fn recycle(chunk: NonNull<Chunk>) {
     // SAFETY: the writer has left it, and the caller, its reader, is done with it.
-    unsafe { chunk.as_ref() }.reset();
+    let read = unsafe { chunk.as_ref() };
+    if is_small(read) {
+        // SAFETY: as above.
+        return unsafe { Chunk::free(chunk) };
+    }
+    read.reset();
     let kept = ALLOCATED.load(Ordering::Relaxed) <= cap()
         && EMPTY
             .get()
@@ -175,7 +200,10 @@ pub(crate) fn recycle(chunk: NonNull<Chunk>) {
 
 /// Takes back the chunk of a strand that has written its last record.
 pub(crate) fn recycle_last(chunk: NonNull<Chunk>) {
-    WRITERS.fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: the caller is its reader.
+    if !is_small(unsafe { chunk.as_ref() }) {
+        WRITERS.fetch_sub(1, Ordering::Relaxed);
+    }
     recycle(chunk);
 }
 
@@ -330,4 +358,26 @@ pub(crate) fn announced() -> impl Iterator<Item = NonNull<Strand>> {
         head = unsafe { strand.as_ref() }.next.load(Ordering::Relaxed);
         Some(strand)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strands_chunks_grow_to_their_full_size() {
+        let mut chunks = vec![first_chunk().unwrap()];
+        while chunks.len() < 7 {
+            // SAFETY: it is ours.
+            let last = unsafe { chunks[chunks.len() - 1].as_ref() };
+            chunks.push(chunk_at_once(last).unwrap());
+        }
+        // SAFETY: they are ours.
+        let slots = chunks.iter().map(|it| unsafe { it.as_ref() }.slots());
+        let slots: Vec<u32> = slots.collect();
+        assert_eq!(slots, [64, 128, 256, 512, 1024, SLOTS, SLOTS]);
+        let last = chunks.pop().unwrap();
+        chunks.into_iter().for_each(recycle);
+        recycle_last(last);
+    }
 }

@@ -109,7 +109,7 @@ fn slow_pen() -> Option<Pen> {
     if !strand.buffer.has_room() {
         // What is held back must not wait with us: others may have to be merged after it.
         strand.writer().flush();
-        let Some(chunk) = untracked(pool::chunk) else {
+        let Some(chunk) = untracked(|| pool::chunk(strand.buffer.chunk())) else {
             CURRENT.set(&UNTRACKED.0);
             return None;
         };

@@ -146,7 +146,8 @@ impl<'a> Writer<'a> {
         if !self.0.buffer.is_full() {
             return;
         }
-        let Some(chunk) = untracked(pool::chunk_at_once) else {
+        let last = self.0.buffer.chunk();
+        let Some(chunk) = untracked(|| pool::chunk_at_once(last)) else {
             std::alloc::handle_alloc_error(Layout::new::<Chunk>());
         };
         // What was to be published with what comes next.
