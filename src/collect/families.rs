@@ -216,9 +216,9 @@ impl Families {
     }
 
     /// A strand that the mirror did not fork is the first of its family.
-    pub(super) fn begin(&mut self, family: u32, first: u32, origin: Origin) {
+    pub(super) fn begin(&mut self, family: u32, first: u32, origin: Option<Origin>) {
         let family = self.all.entry(family).or_default();
-        (family.first, family.origin) = (Some(first), Some(origin));
+        (family.first, family.origin) = (Some(first), origin);
     }
 
     /// The strand has dropped an object, which retires later.

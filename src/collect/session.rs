@@ -405,7 +405,7 @@ impl Sink for Session {
         // SAFETY: a strand lives until its exit was merged.
         let strand = unsafe { strand.as_ref() };
         if !strand.forked {
-            self.families.begin(family, id, strand.origin.get());
+            self.families.begin(family, id, strand.origin());
         }
     }
 

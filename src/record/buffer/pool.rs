@@ -254,16 +254,20 @@ static STRANDS: Numbers = Numbers::from(0);
 pub(in crate::record) struct Ids {
     stock: [Cell<u32>; Ids::SIZE],
     len: Cell<usize>,
+    /// How many are drawn next: few at first, because tables have a place for every number.
+    restock: Cell<usize>,
     generation: Cell<u32>,
 }
 
 impl Ids {
     const SIZE: usize = 32;
+    const FIRST: usize = 4;
 
     pub(in crate::record) const fn new() -> Self {
         Self {
             stock: [const { Cell::new(0) }; Self::SIZE],
             len: Cell::new(0),
+            restock: Cell::new(Self::FIRST),
             generation: Cell::new(0),
         }
     }
@@ -280,15 +284,17 @@ impl Ids {
 
     #[cold]
     fn restock(&self) -> u32 {
+        let size = self.restock.get();
         let mut numbers = [0; Self::SIZE];
-        OBJECTS.fill(&mut numbers);
+        OBJECTS.fill(&mut numbers[..size]);
         for (slot, number) in self.stock.iter().zip(numbers) {
             slot.set(number);
         }
-        self.len.set(Self::SIZE - 1);
+        self.len.set(size - 1);
+        self.restock.set(Self::SIZE.min(2 * size));
         static STOCKS: AtomicU32 = AtomicU32::new(0);
         self.generation.set(STOCKS.fetch_add(1, Ordering::Relaxed));
-        numbers[Self::SIZE - 1]
+        numbers[size - 1]
     }
 
     pub(in crate::record) fn pop(&self) -> Option<u32> {

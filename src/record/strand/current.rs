@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Nobody, Origin, Strand};
+use super::{Nobody, Origin, Strand, place};
 use crate::mark::Block;
 use crate::record::buffer::pool;
 use crate::record::buffer::record::What;
@@ -134,7 +134,7 @@ fn register() -> Option<Pen> {
     let strand = Strand::allocate(new_family(), false)?;
     // SAFETY: lives until `exit` has replaced the pointer.
     let known = unsafe { strand.as_ref() };
-    known.origin.set(Origin::capture());
+    known.origin.set(place(Origin::capture()));
     pool::announce(strand);
     CURRENT.set(known);
     Some(Pen(known))

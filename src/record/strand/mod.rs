@@ -60,8 +60,9 @@ pub(crate) struct Strand {
     pub(crate) first_family: u32,
     pub(crate) first: NonNull<Chunk>,
     pub(crate) name: OnceLock<Box<str>>,
-    /// Written before the strand is announced.
-    pub(crate) origin: Cell<Origin>,
+    /// Of a strand that nobody forked; written before it is announced. Not in here, because most
+    /// are forked.
+    origin: Cell<Option<NonNull<Origin>>>,
     /// The next one in the list of strands that the collector has not met yet.
     pub(crate) next: AtomicPtr<Strand>,
 }
@@ -83,6 +84,30 @@ impl Nobody {
 pub(in crate::record) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+/// Puts a value into memory of the system's allocator, because the program's own may be using a
+/// tracked lock right now. Nothing where the system has none left.
+fn place<T>(value: T) -> Option<NonNull<T>> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the layout is not of size zero.
+    let memory = NonNull::new(unsafe { System.alloc(Layout::new::<T>()) })?.cast::<T>();
+    // SAFETY: freshly allocated for a `T`.
+    unsafe { memory.write(value) };
+    Some(memory)
+}
+
+/// Drops a value and gives its memory back.
+///
+/// # Safety
+///
+/// It came from [`place`] and nobody uses it any more.
+unsafe fn discard<T>(value: NonNull<T>) {
+    // SAFETY: initialised, and allocated by `System` with this layout.
+    unsafe {
+        value.drop_in_place();
+        System.dealloc(value.as_ptr().cast(), Layout::new::<T>());
+    }
+}
 
 impl Strand {
     const fn new(
@@ -107,7 +132,7 @@ impl Strand {
             first_family: family,
             first,
             name: OnceLock::new(),
-            origin: Cell::new(Origin::UNKNOWN),
+            origin: Cell::new(None),
             next: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -119,12 +144,7 @@ impl Strand {
         let (buffer, id) = (Buffer::new(chunk), pool::strand(forked));
         let strand = Strand::new(buffer, chunk, epoch, id, family, forked);
         strand.follow_settings();
-        // SAFETY: the layout is not of size zero.
-        let memory =
-            NonNull::new(unsafe { System.alloc(Layout::new::<Strand>()) })?.cast::<Strand>();
-        // SAFETY: freshly allocated for a `Strand`.
-        unsafe { memory.write(strand) };
-        Some(memory)
+        place(strand)
     }
 
     /// Frees a strand that has written its last record.
@@ -133,11 +153,19 @@ impl Strand {
     ///
     /// The strand came from [`allocate`](Self::allocate) and nobody uses it any more.
     pub(crate) unsafe fn free(strand: NonNull<Strand>) {
-        // SAFETY: ours alone, initialised, and allocated by `System` with this layout.
+        // SAFETY: ours alone, and so is what it points to.
         unsafe {
-            strand.drop_in_place();
-            System.dealloc(strand.as_ptr().cast(), Layout::new::<Strand>());
+            if let Some(origin) = strand.as_ref().origin.get() {
+                discard(origin);
+            }
+            discard(strand);
         }
+    }
+
+    /// Where a strand came from that nobody forked.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        // SAFETY: lives as long as the strand, and does not change.
+        self.origin.get().map(|origin| *unsafe { origin.as_ref() })
     }
 
     /// Takes over what the settings say.

@@ -22,8 +22,6 @@ impl Origin {
     /// From the thread's entry to a test's function, and some more for harnesses to come.
     const FRAMES: usize = 32;
 
-    pub(crate) const UNKNOWN: Origin = Origin([0; Self::FRAMES]);
-
     /// That of the current thread. Allocates nothing and takes no lock of ours: a thread's first
     /// record may come from the allocator.
     pub(in crate::record) fn capture() -> Origin {
@@ -111,6 +109,6 @@ mod tests {
         let named = std::thread::Builder::new().name("as::a::test".to_owned());
         let origin = named.spawn(Origin::capture).unwrap().join().unwrap();
         assert_eq!(origin.runner(), Some(Runner::Other));
-        assert_eq!(Origin::UNKNOWN.runner(), None);
+        assert_eq!(Origin([0; Origin::FRAMES]).runner(), None);
     }
 }
