@@ -7,8 +7,31 @@ pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
 
 pub(crate) use std::sync::atomic::Ordering;
 
+/// Keeps the compiler from moving a read or a write across, for signal handlers of the same thread.
+/// As std's `compiler_fence`, which is a call in an unoptimised build.
+#[inline(always)]
+pub(crate) fn keep_order() {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: does nothing.
+    unsafe {
+        std::arch::asm!("", options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
+}
+
+/// What comes next is rare: the compiler lays the other way out without jumps.
+#[inline(always)]
+pub(crate) fn rarely() {
+    #[cfg(since = "1.95")]
+    std::hint::cold_path();
+}
+
 /// Waits for a thread that is between a few instructions: spins, then gives the processor away,
 /// because that thread may not be running.
+///
+/// It spins for long from the start. Who looks again at once takes the cache line from the thread
+/// that it waits for; who stays away lets that one do several operations in the time of one.
 #[cfg(not(loom))]
 #[derive(Default)]
 pub(crate) struct Backoff {
@@ -25,8 +48,10 @@ impl Backoff {
     /// Another thread must make progress first. Whether there is hope that it does.
     pub(crate) fn relax(&mut self) -> bool {
         self.tries += 1;
-        if self.tries < 64 {
-            std::hint::spin_loop();
+        if self.tries < 6 {
+            for _ in 0..16 << self.tries {
+                std::hint::spin_loop();
+            }
             return true;
         }
         std::thread::yield_now();

@@ -89,15 +89,13 @@ impl Clock {
     #[inline(never)]
     fn enter_slow(&self) -> Option<Moment> {
         let mut backoff = Backoff::default();
-        loop {
+        while backoff.relax() {
             let now = self.0.load(Ordering::Relaxed);
             if now & BUSY == 0 && self.begins(now) {
                 return Some(Moment(now));
             }
-            if !backoff.relax() {
-                return None;
-            }
         }
+        None
     }
 
     /// The same, after whoever is changing the value; or, where he seems to have been stopped, in
