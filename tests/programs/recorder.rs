@@ -73,6 +73,75 @@ fn two_guards_touched_crosswise_make_no_cycle_where_none_is() {
 
 // Numbers that come back.
 
+// One guard held around another.
+
+/// Changes both, the second inside of the first's section, and then the first again.
+fn change_around((a, b): &(Mutex<u64>, Mutex<u64>)) {
+    atomic_block!(name = "around", {
+        let mut first = a.lock().unwrap();
+        *b.lock().unwrap() += 1;
+        *first += 1;
+    });
+}
+
+#[test]
+fn a_section_inside_of_another_is_part_of_the_cycle_that_is_there() {
+    let locks = locks();
+    let report = only(|| {
+        between(
+            |pause| {
+                atomic_block!(name = "both", {
+                    assert_eq!(*locks.0.lock().unwrap(), 0);
+                    pause();
+                    assert_eq!(*locks.1.lock().unwrap(), 1);
+                });
+            },
+            || change_around(&locks),
+        );
+    });
+    assert!(report.message.contains("`both`"), "{}", report.message);
+}
+
+#[test]
+fn a_section_inside_of_another_makes_no_cycle_where_none_is() {
+    let locks = locks();
+    silent(|| {
+        between(
+            |pause| {
+                atomic_block!(name = "one", {
+                    assert_eq!(*locks.0.lock().unwrap(), 0);
+                    pause();
+                });
+            },
+            || change_around(&locks),
+        );
+        change_around(&locks);
+    });
+}
+
+/// Another thread reads by way of the first guard, then takes the second lock: it must not wait for
+/// the acquire of the first, and that for the second lock's section, and that for the other thread.
+#[test]
+fn a_guard_that_another_thread_reads_by_is_in_order() {
+    let locks = locks();
+    let outcome = aerodrome::check(|| {
+        for _ in 0..10 {
+            atomic_block!(name = "around", {
+                let first = locks.0.lock().unwrap();
+                // Untracked, so nothing is recorded between the acquires.
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        assert_eq!(*first, 0);
+                        *locks.1.lock().unwrap() += 1;
+                    });
+                });
+                *locks.1.lock().unwrap() += 1;
+            });
+        }
+    });
+    assert_eq!((outcome.violations, outcome.incomplete), (vec![], None));
+}
+
 #[test]
 fn an_object_with_a_recycled_number_and_an_equal_version_is_another_object() {
     const OBJECTS: usize = 64;

@@ -53,11 +53,12 @@ impl Reader {
 
     /// Looks at how far the strand has come.
     pub(super) fn look(&mut self) {
-        // SAFETY: a reader's chunk lives until the reader recycles it.
-        let chunk = unsafe { self.chunk.as_ref() };
+        // SAFETY: a reader's strand lives until the reader is removed, its chunk until the reader
+        // recycles it.
+        let (strand, chunk) = unsafe { (self.strand.as_ref(), self.chunk.as_ref()) };
         // In this order: see `Chunk::next`.
         self.next = chunk.next();
-        self.published = chunk.published();
+        self.published = strand.published(chunk);
     }
 
     /// Whether there is something that was not emitted.
@@ -69,12 +70,13 @@ impl Reader {
 
     /// How many records the strand has written by now.
     pub(super) fn written(&self) -> u64 {
-        // SAFETY: a reader's chunk lives until the reader recycles it, and so do those after it.
-        let mut chunk = unsafe { self.chunk.as_ref() };
+        // SAFETY: a reader's strand lives until the reader is removed, its chunk until the reader
+        // recycles it, and so do those after it.
+        let (strand, mut chunk) = unsafe { (self.strand.as_ref(), self.chunk.as_ref()) };
         let mut records = self.taken - u64::from(self.index);
         loop {
             // In this order: see `Chunk::next`.
-            let (next, published) = (chunk.next(), chunk.published());
+            let (next, published) = (chunk.next(), strand.published(chunk));
             records += u64::from(published.records);
             let Some(next) = next else { return records };
             // SAFETY: as above.

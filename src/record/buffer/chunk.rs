@@ -8,8 +8,8 @@
 //! which what is published is final: a reader that sees the successor and has read everything up to
 //! the address it loads *afterwards* owns the chunk alone.
 //!
-//! The end of a block has no slot. It is a bit of that address, which says that the block ended
-//! after the last record, and a bit of the next record,
+//! The end of a block has no slot. It is an address beside the chunk, [`Ended`], which says that the
+//! block ended after the last record before it, and a bit of the next record,
 //! [`ENDED`](super::record::ENDED), for a reader that comes later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -40,8 +40,31 @@ const RESERVE: u32 = 16;
 /// A record's place.
 pub(crate) type Slot = slot::Slot<Record>;
 
-/// In what is published: a block ended after the last record.
+/// In what is published of a chunk that was left: a block ended after the last record.
 const END: usize = 1;
+
+/// The address of the slot after the last record of the block that ended last; 0 where there is none
+/// in the chunk. The writer stores it after that record was published.
+#[derive(Debug)]
+pub(crate) struct Ended(AtomicUsize);
+
+impl Ended {
+    #[cfg(not(loom))]
+    const fn nowhere() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    #[cfg(loom)]
+    fn nowhere() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// A block has ended before this slot, and everything is published.
+    #[inline(always)]
+    fn set(&self, next: *mut Slot) {
+        self.0.store(next as usize, Ordering::Release);
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -156,25 +179,28 @@ impl Chunk {
         self.published.store(next as usize, Ordering::Release);
     }
 
-    /// Says that a block has ended after the last record, where everything is published.
-    #[inline(always)]
-    pub(crate) fn publish_end(&self, next: *mut Slot) {
-        self.published.store(next as usize | END, Ordering::Release);
-    }
-
-    /// Links the chunk that the writer goes on with.
-    pub(crate) fn leave_for(&self, next: NonNull<Chunk>) {
+    /// Leaves the chunk, in which everything is published, for the one that the writer goes on with.
+    fn leave_for(&self, next: NonNull<Chunk>, ended: &Ended) {
+        let published = self.published.load(Ordering::Relaxed);
+        if ended.0.load(Ordering::Relaxed) == published {
+            self.published.store(published | END, Ordering::Release);
+        }
         self.next.store(next.as_ptr(), Ordering::Release);
+        // An address may come back.
+        ended.0.store(0, Ordering::Release);
     }
 
-    /// What may be read.
+    /// What may be read, where the writer says in `ended` where its last block has ended.
     #[inline]
-    pub(crate) fn published(&self) -> Published {
+    pub(crate) fn published(&self, ended: &Ended) -> Published {
+        // In this order. What is said of a later end comes after the record that it follows, and
+        // that record tells of this one; what is said after the chunk was left, after its `END`.
+        let ended = ended.0.load(Ordering::Acquire);
         let published = self.published.load(Ordering::Acquire);
         let bytes = published - self.first() as usize;
         Published {
             records: (bytes / size_of::<Slot>()) as u32,
-            ended: published & END != 0,
+            ended: published & END != 0 || published == ended,
         }
     }
 
@@ -249,6 +275,7 @@ pub(crate) struct Buffer {
     /// The end of the chunk.
     end: Cell<*mut Slot>,
     chunk: Cell<NonNull<Chunk>>,
+    ended: Ended,
 }
 
 #[cfg(not(loom))]
@@ -269,6 +296,7 @@ impl Buffer {
             limit: AtomicUsize::new(ALARM),
             end: Cell::new(ptr::null_mut()),
             chunk: Cell::new(NonNull::dangling()),
+            ended: Ended::nowhere(),
         }
     }
 
@@ -353,13 +381,24 @@ impl Buffer {
     /// Whether the next record goes into another chunk.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.next.get() == self.end.get()
+        self.is_end(self.next.get())
+    }
+
+    /// The same, where the slot of the next record is in a register.
+    #[inline(always)]
+    pub(crate) fn is_end(&self, next: *mut Slot) -> bool {
+        next == self.end.get()
     }
 
     /// Writes a record, where the buffer is not [full](Self::is_full): the slot after it.
     #[inline(always)]
     pub(crate) fn append(&self, record: Record) -> *mut Slot {
-        let slot = self.next.get();
+        self.append_at(self.next.get(), record)
+    }
+
+    /// The same, where the slot of the next record is in a register.
+    #[inline(always)]
+    pub(crate) fn append_at(&self, slot: *mut Slot, record: Record) -> *mut Slot {
         // SAFETY: this thread is the chunk's writer, and there is room.
         unsafe { write(slot, record) };
         let next = after(slot);
@@ -370,7 +409,7 @@ impl Buffer {
     /// Leaves a chunk in which everything is published for an empty one.
     pub(crate) fn go_on_in(&self, chunk: NonNull<Chunk>) {
         let full = self.full();
-        self.chunk().leave_for(chunk);
+        self.chunk().leave_for(chunk, &self.ended);
         self.begin_in(chunk);
         // Fails where there is an alarm, which stays.
         let (limit, relaxed) = (self.full(), Ordering::Relaxed);
@@ -407,6 +446,17 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn publish(&self) {
         self.chunk().publish(self.next.get());
+    }
+
+    /// Says that a block has ended after the last record, where everything is published.
+    #[inline(always)]
+    pub(crate) fn publish_end(&self) {
+        self.ended.set(self.next.get());
+    }
+
+    /// What may be read of a chunk of this buffer.
+    pub(crate) fn published(&self, chunk: &Chunk) -> Published {
+        chunk.published(&self.ended)
     }
 }
 
@@ -475,6 +525,8 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod loom_tests {
+    use loom::sync::Arc;
+
     use super::*;
 
     fn record(n: u32) -> Record {
@@ -490,13 +542,13 @@ mod loom_tests {
             let writer = {
                 let mut chunk = first.as_ptr() as usize;
                 loom::thread::spawn(move || {
-                    let mut index = 0;
+                    let (mut index, ended) = (0, Ended::nowhere());
                     for n in 0..RECORDS {
                         // SAFETY: the writer's own chunk.
                         let mut current = unsafe { &*(chunk as *const Chunk) };
                         if index == current.slots() {
                             let next = Chunk::allocate(SLOTS).unwrap();
-                            current.leave_for(next);
+                            current.leave_for(next, &ended);
                             (chunk, index) = (next.as_ptr() as usize, 0);
                             // SAFETY: as above.
                             current = unsafe { &*(chunk as *const Chunk) };
@@ -513,12 +565,13 @@ mod loom_tests {
                     }
                 })
             };
+            let ended = Ended::nowhere();
             let (mut chunk, mut index, mut seen) = (first, 0, 0);
             while seen < RECORDS {
                 // SAFETY: the reader's chunk is freed by the reader alone.
                 let current = unsafe { chunk.as_ref() };
                 let next = current.next();
-                let published = current.published().records;
+                let published = current.published(&ended).records;
                 while index < published {
                     // SAFETY: published.
                     assert_eq!(unsafe { current.read(index) }, record(seen));
@@ -541,42 +594,61 @@ mod loom_tests {
     #[test]
     fn the_end_of_a_block_is_seen_before_and_after_the_next_record() {
         loom::model(|| {
-            let chunk = Chunk::allocate(SLOTS).unwrap();
+            let chunks = [SLOTS, SLOTS].map(|slots| Chunk::allocate(slots).unwrap());
+            let ended = Arc::new(Ended::nowhere());
             let writer = {
-                let chunk = chunk.as_ptr() as usize;
+                let [first, second] = chunks.map(|chunk| chunk.as_ptr() as usize);
+                let ended = ended.clone();
                 loom::thread::spawn(move || {
-                    // SAFETY: lives until both are done.
-                    let chunk = unsafe { &*(chunk as *const Chunk) };
+                    // SAFETY: both live until everybody is done.
+                    let (first, second) =
+                        unsafe { (&*(first as *const Chunk), &*(second as *const Chunk)) };
                     // SAFETY: the one writer, where nothing is published.
-                    unsafe { write(chunk.first(), record(0).after(BEGINS)) };
-                    chunk.publish(chunk.after(1));
-                    chunk.publish_end(chunk.after(1));
+                    unsafe { write(first.first(), record(0).after(BEGINS)) };
+                    first.publish(first.after(1));
+                    ended.set(first.after(1));
                     // SAFETY: as above.
-                    unsafe { write(chunk.after(1), record(1).after(ENDED)) };
-                    chunk.publish(chunk.after(2));
+                    unsafe { write(first.after(1), record(1).after(ENDED | BEGINS)) };
+                    first.publish(first.after(2));
+                    ended.set(first.after(2));
+                    first.leave_for(NonNull::from(second), &ended);
+                    // SAFETY: as above.
+                    unsafe { write(second.first(), record(2).after(ENDED)) };
+                    second.publish(second.after(1));
                 })
             };
             // SAFETY: alive.
-            let reader = unsafe { chunk.as_ref() };
-            let first = reader.published();
-            let second = reader.published();
-            // Once the end was seen, it stays to be seen.
-            if first.ended {
-                assert_eq!(first.records, 1);
-                // SAFETY: published.
-                assert!(second.ended || unsafe { reader.read(1) }.ended());
+            let reader = unsafe { chunks[0].as_ref() };
+            let was_left = reader.next().is_some();
+            let seen = reader.published(&ended);
+            let later = reader.published(&ended);
+            if was_left {
+                assert_eq!(
+                    seen,
+                    Published {
+                        records: 2,
+                        ended: true
+                    }
+                );
             }
-            assert!(second.records >= first.records);
+            // An end that was seen stays to be seen, or the next record tells of it.
+            assert!(later.records >= seen.records);
+            if seen.ended && !later.ended {
+                // SAFETY: published.
+                assert!(unsafe { reader.read(seen.records) }.ended());
+            }
             writer.join().unwrap();
-            assert_eq!(
-                reader.published(),
-                Published {
-                    records: 2,
-                    ended: false
-                }
-            );
             // SAFETY: both are done.
-            unsafe { Chunk::free(chunk) };
+            unsafe {
+                let both = Published {
+                    records: 2,
+                    ended: true,
+                };
+                assert_eq!(chunks[0].as_ref().published(&ended), both);
+                assert!(!chunks[1].as_ref().published(&ended).ended);
+                Chunk::free(chunks[0]);
+                Chunk::free(chunks[1]);
+            }
         });
     }
 }

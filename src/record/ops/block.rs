@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use crate::mark::Block;
 use crate::record::buffer::code;
+use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::What;
 use crate::record::host::host;
 use crate::record::strand::{Pen, name_current, pen, strand};
@@ -18,10 +19,8 @@ use crate::record::strand::{Pen, name_current, pen, strand};
 #[track_caller]
 pub(crate) fn begin(block: &'static Block) {
     let Some(Pen(strand)) = pen() else { return };
-    let state = strand.state.get();
-    if state.is_idle() && !std::thread::panicking() {
-        strand.begin(state, block);
-    } else {
+    if !strand.try_begin(block) {
+        rarely();
         Pen(strand).begin_slow(block);
     }
 }
@@ -32,7 +31,11 @@ pub(crate) fn begin(block: &'static Block) {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn try_end() -> bool {
     let strand = strand();
-    strand.try_end() || strand.is_untracked()
+    if strand.try_end() {
+        return true;
+    }
+    rarely();
+    strand.is_untracked()
 }
 
 /// A block is left: the block, if it was a transaction that recorded nothing.
@@ -51,8 +54,9 @@ pub(crate) fn notify(site: &'static Location<'static>) {
 }
 
 impl Pen {
-    /// A block is entered that is inside of another, or while a lock is held back, or by a strand
-    /// that has no name yet, whose family may have reports, or whose thread is unwinding.
+    /// A block is entered that is another one than the last, or after something was recorded
+    /// outside of blocks, or inside of another, or while a lock is held back, or by a strand that
+    /// has no name yet, whose family may have reports, or whose thread is unwinding.
     ///
     /// # Panics
     ///
@@ -73,7 +77,7 @@ impl Pen {
                 host.deliver(self.0.family.get());
             }
         }
-        self.0.begin(self.0.state.get(), block);
+        self.0.begin(block);
         if is_unwinding {
             self.0.state.set(self.0.state.get().unwinding());
         }

@@ -8,63 +8,104 @@
 //! A guard's functions are inlined into the program where that is optimised, and are calls where it
 //! is not: with `opt-level` set for this crate alone, the recording still runs optimised.
 
+use std::mem;
 use std::panic::Location;
 #[cfg(feature = "parking_lot")]
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::object::{Number, Object};
+use crate::record::buffer::chunk::Slot;
 use crate::record::buffer::code;
 #[cfg(feature = "parking_lot")]
 use crate::record::buffer::code::TypeName;
+use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::{GUARDS_MOVE, READ, Record, SHARED, WRITE, What};
-use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, finish, pen, strand};
+use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, Writer, finish, pen, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
+/// What a record says of an object and a site, where the object has its number and the site is near
+/// our image.
+#[inline(always)]
+fn coded(object: &Object, site: &'static Location<'static>) -> Option<(u32, u32)> {
+    match object.id.number() {
+        0 => None,
+        id => Some((id, code::near(site)?)),
+    }
+}
+
+/// The same, and the slot, of an acquire that is the first record of a usual block.
+#[inline(always)]
+fn usual(
+    writer: &Writer<'_>,
+    object: &Object,
+    site: &'static Location<'static>,
+) -> Option<(*mut Slot, u32, u32)> {
+    let slot = writer.slot_at_begin()?;
+    let (id, site) = coded(object, site)?;
+    Some((slot, id, site))
+}
+
 impl Pen {
     /// The lock has just been taken exclusively.
-    #[inline(never)]
-    pub(crate) extern "C" fn acquire(self, object: &Object, site: &'static Location<'static>) {
-        match (object.id.number(), code::near(site)) {
-            (0, _) | (_, None) => self.acquire_slow(object, site),
-            (id, Some(site)) => {
-                let acquire = Record::acquire(0, id, object.order.draw(), site);
-                self.writer().hold_back(acquire);
-            }
+    #[inline(always)]
+    pub(crate) fn acquire(self, object: &Object, site: &'static Location<'static>) {
+        let writer = self.writer();
+        if let Some((slot, id, site)) = usual(&writer, object, site) {
+            let acquire = Record::acquire(0, id, object.order.draw(), site);
+            writer.hold_back_first(slot, acquire);
+        } else {
+            rarely();
+            mem::forget(writer);
+            self.acquire_next(object, site);
         }
     }
 
-    /// An acquire of an object that has no number yet, or at a site that is far from our image.
+    /// An acquire that is not the first record of a usual block, or is unusual itself. The strand is
+    /// busy.
+    #[inline(never)]
+    extern "C" fn acquire_next(self, object: &Object, site: &'static Location<'static>) {
+        match coded(object, site) {
+            Some((id, site)) => {
+                let acquire = Record::acquire(0, id, object.order.draw(), site);
+                self.writer_again().hold_back(acquire);
+            }
+            None => self.acquire_slow(object, site),
+        }
+    }
+
+    /// An acquire of an object that has no number yet, or at a site that is far from our image. The
+    /// strand is busy.
     #[cold]
     #[inline(never)]
     extern "C" fn acquire_slow(self, object: &Object, site: &'static Location<'static>) {
+        drop(self.writer_again());
         let id = self.identify(object);
         let acquire = Record::acquire(0, id, object.order.draw(), code::site(site));
         self.writer().hold_back(acquire);
     }
 
     /// The lock has just been taken as one of several holders.
-    #[inline(never)]
-    pub(crate) extern "C" fn acquire_shared(
-        self,
-        object: &Object,
-        site: &'static Location<'static>,
-    ) {
+    #[inline(always)]
+    pub(crate) fn acquire_shared(self, object: &Object, site: &'static Location<'static>) {
         // First: the cache line has just been written to, and other holders want it as well.
         let ticket = object.order.draw_shared();
-        match (object.id.number(), code::near(site)) {
-            (id @ 1.., Some(site)) if !GUARDS_MOVE => {
-                let acquire = Record::acquire(SHARED, id, ticket, site);
-                self.writer().hold_back(acquire);
+        let writer = self.writer();
+        match usual(&writer, object, site) {
+            Some((slot, id, site)) if !GUARDS_MOVE => {
+                writer.hold_back_first(slot, Record::acquire(SHARED, id, ticket, site));
             }
-            _ => self.acquire_shared_slow(object, ticket, site),
+            _ => {
+                rarely();
+                drop(writer);
+                self.acquire_shared_slow(object, ticket, site);
+            }
         }
     }
 
-    /// A shared acquire of an object that has no number yet, at a site that is far from our image,
-    /// or with a guard that may move.
-    #[cold]
+    /// A shared acquire that is not the first record of a usual block, of an object that has no
+    /// number yet, at a site that is far from our image, or with a guard that may move.
     #[inline(never)]
     extern "C" fn acquire_shared_slow(
         self,
@@ -232,7 +273,10 @@ impl Holder {
     fn closes(&self, object: &Object) -> bool {
         match self.own_strand() {
             Some(strand) if strand.writer().close(object) => true,
-            _ => self.strand == 0,
+            _ => {
+                rarely();
+                self.strand == 0
+            }
         }
     }
 
@@ -242,6 +286,7 @@ impl Holder {
         if matches!(own, Some(strand) if strand.writer().touch(READ, object, site)) {
             return;
         }
+        rarely();
         if self.touched.load(Ordering::Relaxed) & EPOCH != strand().epoch.get() {
             let touched = read_slow(self.strand, object, site);
             self.touched.store(touched, Ordering::Relaxed);
@@ -254,6 +299,7 @@ impl Holder {
         if matches!(own, Some(strand) if strand.writer().touch(WRITE, object, site)) {
             return;
         }
+        rarely();
         if self.touched.load(Ordering::Relaxed) != strand().epoch.get() | u64::from(WRITE) {
             let touched = write_slow(self.strand, object, site);
             self.touched.store(touched, Ordering::Relaxed);
@@ -381,7 +427,7 @@ impl<'a> Exclusive<'a> {
     #[cfg(since = "1.92")]
     pub(crate) fn downgrade(self, site: &'static Location<'static>) -> Shared<'a> {
         let (object, pen) = (self.object, pen_of(self.holder.strand));
-        std::mem::forget(self);
+        mem::forget(self);
         if let Some(pen) = pen {
             pen.downgrade(object, site);
         }
@@ -406,18 +452,22 @@ impl Drop for Exclusive<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release(object: &Object, taken: &'static Location<'static>) {
-    match (pen(), code::near(taken)) {
-        (Some(pen), Some(taken)) if pen.0.state.get().held() == 0 => {
-            let (id, ticket) = (object.id.number(), object.order.draw());
-            pen.writer().push(What::Release, id, ticket, taken);
+    let strand = strand();
+    if strand.buffer.is_ready() {
+        let writer = strand.writer();
+        match coded(object, taken) {
+            Some((id, taken)) if writer.is_inside() => {
+                let release = Record::new(What::Release, id, object.order.draw(), taken);
+                return writer.write_inside(release);
+            }
+            _ => drop(writer),
         }
-        _ => release_slow(object, taken),
     }
+    release_slow(object, taken);
 }
 
-/// The same, where an acquire is held back, the strand is suspended, or the site is far from our
-/// image.
-#[cold]
+/// The same outside of blocks, where an acquire is held back, the strand is suspended or has no room,
+/// or the site is far from our image.
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {
     finish(|pen| pen.release(object, code::site(taken)));

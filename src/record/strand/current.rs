@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::{Nobody, Origin, Strand, place};
 use crate::mark::Block;
 use crate::record::buffer::pool;
+use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::What;
 use crate::record::host::{Started, host};
 
@@ -81,8 +82,10 @@ impl Strand {
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();
     if strand.buffer.is_ready() {
-        Some(Pen(strand))
-    } else if strand.is_untracked() {
+        return Some(Pen(strand));
+    }
+    rarely();
+    if strand.is_untracked() {
         None
     } else {
         slow_pen()

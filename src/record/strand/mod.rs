@@ -22,7 +22,7 @@ pub(in crate::record) use self::current::{finish, name_current, strand};
 pub(crate) use self::origin::{Origin, Runner};
 use self::state::State;
 pub(in crate::record) use self::writer::Writer;
-use super::buffer::chunk::{Buffer, Chunk};
+use super::buffer::chunk::{Buffer, Chunk, Published};
 use super::buffer::pool::{self, Ids};
 use super::buffer::record::What;
 use super::ops::clock::Moment;
@@ -181,6 +181,11 @@ impl Strand {
         let _ = self.name.set(name.into());
         let _writer = self.writer();
         self.state.set(self.state.get().named());
+    }
+
+    /// What may be read of one of the strand's chunks.
+    pub(crate) fn published(&self, chunk: &Chunk) -> Published {
+        self.buffer.published(chunk)
     }
 
     /// Makes the strand's next operation take the slow path.

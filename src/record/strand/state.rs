@@ -45,12 +45,6 @@ impl State {
     /// Of a strand that has recorded nothing.
     pub(super) const NEW: State = State(Self::UNNAMED);
 
-    /// Outside of blocks, and no unpublished record.
-    #[inline(always)]
-    pub(in crate::record) fn is_idle(self) -> bool {
-        self.0 & !ENDED == 0
-    }
-
     /// How many blocks the strand is in.
     #[inline(always)]
     pub(in crate::record) fn depth(self) -> u32 {
@@ -83,6 +77,12 @@ impl State {
     /// Whether nothing but one acquire that is held back has to be dealt with.
     pub(in crate::record) fn only_holds(self) -> bool {
         !self.without(Self::HELD).needs_preparation()
+    }
+
+    /// Whether two acquires are held back.
+    #[inline(always)]
+    pub(in crate::record) fn holds_two(self) -> bool {
+        self.0 & Self::TWO_HELD != 0
     }
 
     pub(in crate::record) fn wants_stacks(self) -> bool {

@@ -21,12 +21,12 @@ use std::alloc::Layout;
 use std::mem;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::state::State;
 use super::{Pen, Strand, untracked};
 use crate::mark::Block;
 use crate::record::buffer::chunk::{Chunk, Slot, fetch_ahead};
+use crate::record::buffer::prim::keep_order;
 use crate::record::buffer::record::{BEGINS, ENDED, Record, WRITE, What};
 use crate::record::buffer::{code, pool};
 use crate::record::host::guarded;
@@ -51,7 +51,7 @@ impl Strand {
     /// The strand is no longer in the middle of an operation. Its next record goes here.
     #[inline(always)]
     fn go_on_at(&self, next: *mut Slot) {
-        compiler_fence(Ordering::SeqCst);
+        keep_order();
         self.buffer.open_at(next);
     }
 
@@ -63,7 +63,7 @@ impl Strand {
         self.buffer.shut();
         // Nothing of the operation comes before: a signal handler is of the same thread, so the
         // compiler alone must be told.
-        compiler_fence(Ordering::SeqCst);
+        keep_order();
         Writer(self)
     }
 }
@@ -73,6 +73,13 @@ impl Pen {
     #[inline(always)]
     pub(in crate::record) fn writer(self) -> Writer<'static> {
         self.0.writer()
+    }
+
+    /// The writer of a strand that is in the middle of an operation, and whose writer was forgotten.
+    #[inline(always)]
+    pub(in crate::record) fn writer_again(self) -> Writer<'static> {
+        debug_assert!(self.0.buffer.is_busy());
+        Writer(self.0)
     }
 }
 
@@ -91,6 +98,23 @@ impl<'a> Writer<'a> {
         self.0.state.get()
     }
 
+    /// Whether a record can be written as it is, and is neither the first of a block nor outside of
+    /// blocks.
+    #[inline(always)]
+    pub(in crate::record) fn is_inside(&self) -> bool {
+        self.state().0 == State::INSIDE.0 && !self.0.buffer.is_full()
+    }
+
+    /// Writes such a record and publishes it.
+    #[inline(always)]
+    pub(in crate::record) fn write_inside(self, record: Record) {
+        let Writer(strand) = self;
+        mem::forget(self);
+        let next = strand.buffer.append(record);
+        strand.buffer.chunk().publish(next);
+        strand.go_on_at(next);
+    }
+
     /// Records something, after what is due before it.
     #[inline(always)]
     pub(in crate::record) fn push(&self, what: What, target: u32, ticket: u32, site: u32) {
@@ -100,9 +124,8 @@ impl<'a> Writer<'a> {
     /// The same.
     #[inline(always)]
     pub(in crate::record) fn push_record(&self, record: Record) {
-        let Writer(strand) = *self;
-        if self.state().needs_preparation() || strand.buffer.is_full() {
-            push_slow(strand, record);
+        if self.state().needs_preparation() || self.0.buffer.is_full() {
+            push_slow(self.0, record);
         } else {
             self.write(record);
         }
@@ -208,37 +231,60 @@ impl<'a> Writer<'a> {
 
     // What is held back.
 
+    /// The slot of the next record, if that is the first of a block that is the same as the one
+    /// before, and can be written as it is.
+    #[inline(always)]
+    pub(in crate::record) fn slot_at_begin(&self) -> Option<*mut Slot> {
+        let next = self.0.buffer.next();
+        if self.state().0 == State::AT_BEGIN.0 && !self.0.buffer.is_end(next) {
+            Some(next)
+        } else {
+            None
+        }
+    }
+
+    /// Records an acquire, which is published when its release is, or something else before that.
+    /// The strand is [at the begin](Self::slot_at_begin) of a block. So everything that is written
+    /// is known, and waits for nothing that has just been written.
+    #[inline(always)]
+    pub(in crate::record) fn hold_back_first(self, slot: *mut Slot, acquire: Record) {
+        let lock = acquire.target();
+        self.finish(
+            slot,
+            acquire.after(State::BOUNDS),
+            State::INSIDE.holding(lock),
+        );
+    }
+
     /// Records an acquire, which is published when its release is, or something else before that.
     #[inline(always)]
     pub(in crate::record) fn hold_back(self, acquire: Record) {
-        let state = self.state();
+        let (state, slot) = (self.state(), self.0.buffer.next());
         let lock = acquire.target();
-        if self.0.buffer.is_full() {
+        if self.0.buffer.is_end(slot) {
             self.hold_back_slow(acquire);
-        } else if state == State::AT_BEGIN {
-            self.finish(acquire.after(State::BOUNDS), State::INSIDE.holding(lock));
         } else if !state.needs_preparation() {
             if !state.in_block() {
                 self.0.new_epoch();
             }
             let next = state.without(State::BOUNDS).holding(lock);
-            self.finish(acquire.after(state.0), next);
+            self.finish(slot, acquire.after(state.0), next);
         } else if state.only_holds() && state.in_block() {
             // Both are.
             let both = State(state.without(State::HELD).0 | State::TWO_HELD);
-            self.finish(acquire, both.holding(lock));
+            self.finish(slot, acquire, both.holding(lock));
         } else {
             self.hold_back_slow(acquire);
         }
     }
 
-    /// Writes a record, for which there is room, comes to the next state, and goes on.
+    /// Writes a record into the next slot, comes to the next state, and goes on.
     #[inline(always)]
-    fn finish(self, record: Record, next: State) {
+    fn finish(self, slot: *mut Slot, record: Record, next: State) {
         let Writer(strand) = self;
         mem::forget(self);
         strand.state.set(next);
-        strand.go_on_at(strand.buffer.append(record));
+        strand.go_on_at(strand.buffer.append_at(slot, record));
     }
 
     /// Records an acquire where the block or the stack is due, outside of blocks another one is
@@ -291,7 +337,7 @@ impl<'a> Writer<'a> {
         site: &'static Location<'static>,
     ) -> bool {
         let buffer = &self.0.buffer;
-        if self.state().0 & State::TWO_HELD == 0 {
+        if !self.state().holds_two() {
             return false;
         }
         let second = buffer.last();
@@ -341,7 +387,11 @@ impl<'a> Writer<'a> {
     extern "C" fn close_section(self) {
         let (buffer, next) = (&self.0.buffer, self.0.buffer.next());
         buffer.amend(next, buffer.unpublished(next).section());
-        self.0.clear_held();
+        if self.state().without(State::HELD).0 == State::INSIDE.0 {
+            self.0.state.set(State::INSIDE);
+        } else {
+            self.0.clear_held();
+        }
         buffer.chunk().publish(next);
         self.0.go_on_at(next);
         mem::forget(self);
@@ -382,7 +432,7 @@ impl<'a> Writer<'a> {
             }
             0
         } else {
-            self.0.buffer.chunk().publish_end(self.0.buffer.next());
+            self.0.buffer.publish_end();
             ENDED
         };
         let next = state.without(BEGINS | State::BLOCK_DUE | State::UNWINDING);
@@ -418,36 +468,49 @@ impl Strand {
         }
     }
 
-    /// The outermost block begins, and everything is published.
+    /// The outermost block begins, if it does so as most do: it is the same as the last one, after
+    /// which nothing was recorded. If not, nothing was done.
+    ///
+    /// Such a begin needs no new epoch: the last end has made one, and nothing was touched in it.
     ///
     /// Not busy: a signal handler that comes before the state is set has done something outside of
     /// blocks, after which an end is said once more than it was, and nobody minds.
     #[inline(always)]
-    pub(in crate::record) fn begin(&self, State(state): State, block: &'static Block) {
-        let mut begun = state | State::BLOCK | BEGINS;
+    pub(in crate::record) fn try_begin(&self, block: &'static Block) -> bool {
+        let is_usual = self.state.get() == State::AFTERWARDS
+            && ptr::eq(self.block.get(), block)
+            && !std::thread::panicking();
+        if is_usual {
+            self.state.set(State::AT_BEGIN);
+        }
+        is_usual
+    }
+
+    /// The outermost block begins, and everything is published.
+    pub(in crate::record) fn begin(&self, block: &'static Block) {
+        let State(mut begun) = self.state.get();
+        begun |= State::BLOCK | BEGINS;
         self.new_epoch();
-        // Most often it is the same again.
         if !ptr::eq(self.block.get(), block) {
             self.block.set(block);
             begun |= State::BLOCK_DUE;
         }
-        compiler_fence(Ordering::SeqCst);
+        keep_order();
         self.state.set(State(begun));
     }
 
     /// A block ends, if it does so as most do: it is the outermost, has recorded something, and
     /// everything is published. If not, nothing was done.
+    ///
+    /// Not busy: a signal handler that comes before the state is set leaves it as it was, and what
+    /// one records after that says itself that the block has ended.
     #[inline(always)]
     pub(in crate::record) fn try_end(&self) -> bool {
         let is_usual = self.state.get() == State::INSIDE && !std::thread::panicking();
         if is_usual {
-            // A signal handler has left this state as it was.
-            mem::forget(self.writer());
             self.state.set(State::AFTERWARDS);
             self.new_epoch();
-            let next = self.buffer.next();
-            self.buffer.chunk().publish_end(next);
-            self.go_on_at(next);
+            self.buffer.publish_end();
         }
         is_usual
     }
