@@ -2,7 +2,7 @@
 
 use super::decode::emit_plain;
 use super::tickets::Traits;
-use super::whole::{Apart, Page, Whole};
+use super::whole::{Apart, Page};
 use super::{Merge, Sink};
 use crate::record::{Record, What, pool};
 use crate::trace::{Event, Op, SiteId, StrandId};
@@ -188,7 +188,7 @@ impl<S: Sink> Turn<'_, S> {
         let record = page.records[self.at as usize];
         if record.begins() && self.policy != Policy::Work {
             match self.merge.tickets.take_whole(self.at, end, page) {
-                Ok(whole) => return self.take_whole(whole, page),
+                Ok(records) => return self.take_whole(records, page),
                 Err(apart) => {
                     if self.must_wait(apart, end, page) {
                         return Flow::Over;
@@ -213,9 +213,10 @@ impl<S: Sink> Turn<'_, S> {
         }
     }
 
-    /// Emits a transaction, the turns of which were taken.
-    fn take_whole(&mut self, whole: Whole, page: Page<'_>) -> Flow {
-        let records = &page.records[self.at as usize..][..whole.records as usize];
+    /// Emits a transaction of so many records, the turns of which were taken.
+    fn take_whole(&mut self, records: u32, page: Page<'_>) -> Flow {
+        let end = self.at + records;
+        let records = &page.records[self.at as usize..end as usize];
         let mut events = std::mem::take(&mut self.merge.transaction);
         events.push(self.bound(Op::Begin));
         for record in records {
@@ -230,7 +231,7 @@ impl<S: Sink> Turn<'_, S> {
                 self.retire_late(record);
             }
         }
-        self.count(whole.records);
+        self.count(records.len() as u32);
         Flow::GoesOn
     }
 

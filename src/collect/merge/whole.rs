@@ -32,13 +32,6 @@ pub(super) struct Passed {
     pub(super) transactions: u64,
 }
 
-/// A transaction that can be emitted whole.
-pub(super) struct Whole {
-    pub(super) records: u32,
-    /// How many events they stand for, with the begin and the end.
-    pub(super) events: u64,
-}
-
 /// Why a transaction cannot be emitted whole.
 pub(super) enum Apart {
     /// This record must wait for its turn; whether one before it need not.
@@ -61,37 +54,42 @@ impl Tickets {
         block: &mut u32,
     ) -> Passed {
         let mut passed = Passed::default();
-        let mut at = from;
-        while at < end {
-            let first = &page.records[at as usize];
-            if first.begins() {
-                let Ok(whole) = self.take_whole(at, end, page) else {
-                    break;
-                };
-                at += whole.records;
-                passed.events += whole.events;
-                passed.transactions += 1;
-            } else if first.what() == What::Block {
-                *block = first.target();
-                at += 1;
-            } else {
-                let traits = Traits::of(first);
-                if !traits.is_plain() || !self.take(first, traits) {
+        let records = &page.records[from as usize..end as usize];
+        let ends = page.ends_before(end);
+        let (mut at, mut begin, mut events) = (0, 0, 0);
+        while let Some(record) = records.get(at) {
+            let traits = Traits::of(record);
+            if at == begin && !record.begins() {
+                if record.what() == What::Block {
+                    *block = record.target();
+                } else if !traits.is_plain() || !self.take(record, traits) {
                     break;
                 }
-                at += 1;
                 passed.events += traits.events();
+                at += 1;
+                begin = at;
+                continue;
+            }
+            let is_long = at - begin == WHOLE as usize;
+            if is_long || !traits.is_plain() || !self.take(record, traits) {
+                break;
+            }
+            at += 1;
+            events += traits.events();
+            if records.get(at).map_or(ends, Record::ended) {
+                passed.events += events + 2;
+                passed.transactions += 1;
+                (begin, events) = (at, 0);
             }
         }
-        passed.records = at - from;
+        self.give_back(&records[begin..at]);
+        passed.records = begin as u32;
         passed
     }
 
     /// Takes the turns of all records of the transaction that begins at `at`, if it ends before
-    /// `end` and each is next on its object.
-    #[inline(always)]
-    pub(super) fn take_whole(&mut self, at: u32, end: u32, page: Page<'_>) -> Result<Whole, Apart> {
-        let mut events = 2;
+    /// `end` and each is next on its object: how many they are.
+    pub(super) fn take_whole(&mut self, at: u32, end: u32, page: Page<'_>) -> Result<u32, Apart> {
         let mut index = at;
         let limit = end.min(at + WHOLE);
         let apart = loop {
@@ -110,11 +108,9 @@ impl Tickets {
             if !self.take(record, traits) {
                 break Apart::Waits(*record, index > at);
             }
-            events += traits.events();
             index += 1;
             if page.ends_before(index) {
-                let records = index - at;
-                return Ok(Whole { records, events });
+                return Ok(index - at);
             }
         };
         self.give_back(&page.records[at as usize..index as usize]);
