@@ -13,7 +13,7 @@ use super::object::{Identity, Object};
 use crate::record::buffer::code;
 use crate::record::buffer::record::{Record, What};
 use crate::record::host::{give_up, host};
-use crate::record::strand::{Pen, Writer, pen, strand, untracked};
+use crate::record::strand::{Pen, Strand, Writer, pen, strand, untracked};
 use crate::record::{names, value};
 use crate::trace::Update;
 
@@ -29,10 +29,11 @@ pub(crate) enum Effect {
 
 /// Whether an access of the kind `earlier` makes a later one, with nobody's access in between,
 /// redundant. What may be part of a retry never is.
+#[inline(always)]
 fn covers(earlier: What, later: What) -> bool {
     use What::{CompareExchange, CompareExchangeFailed, ReadWrite, Write};
     !matches!(later, CompareExchange | CompareExchangeFailed)
-        && (earlier == later || matches!(earlier, Write | ReadWrite | CompareExchange))
+        && (earlier as u8 == later as u8 || matches!(earlier, Write | ReadWrite | CompareExchange))
 }
 
 static THOROUGH: AtomicBool = AtomicBool::new(false);
@@ -63,14 +64,14 @@ pub(crate) struct Operation<'a> {
     writer: Writer<'static>,
 }
 
-/// The program touches an atomic: where that is wanted, it counts as if for the first time in its
-/// block.
-#[cfg_attr(debug_assertions, inline(never))]
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn see_anew() {
-    let strand = strand();
-    if strand.thorough.get() && strand.state.get().in_block() {
-        strand.seen.forget();
+impl Strand {
+    /// The program touches an atomic: where that is wanted, it counts as if for the first time in
+    /// its block.
+    #[inline(always)]
+    fn see_anew(&self) {
+        if self.thorough.get() && self.state.get().in_block() {
+            self.seen.forget();
+        }
     }
 }
 
@@ -85,8 +86,25 @@ impl Object<Clock> {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
+        self.look_after(self.last_moment(what), what, site, read)
+    }
+
+    /// The same for the program's read of an atomic.
+    #[inline]
+    pub(crate) fn look_anew<R>(&self, site: &'static Location<'static>, read: impl Fn() -> R) -> R {
+        self.look_after(self.last_moment_anew(), What::Read, site, read)
+    }
+
+    #[inline(always)]
+    fn look_after<R>(
+        &self,
+        last: Option<Moment>,
+        what: What,
+        site: &'static Location<'static>,
+        read: impl Fn() -> R,
+    ) -> R {
         debug_assert!(!what.changes());
-        if let Some(moment) = self.last_moment(what) {
+        if let Some(moment) = last {
             let value = read();
             if self.order.is_still(moment) {
                 return value;
@@ -99,18 +117,31 @@ impl Object<Clock> {
     }
 
     /// The moment of the strand's last record, if that covers such a look while the version lasts.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn last_moment(&self, what: What) -> Option<Moment> {
-        let seen = strand().last_seen(self.id.identity())?;
-        covers(seen.what.get(), what).then(|| seen.moment.get())
+        self.moment_of(strand(), what)
+    }
+
+    /// The same for a read, which may have to count anew.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn last_moment_anew(&self) -> Option<Moment> {
+        let strand = strand();
+        strand.see_anew();
+        self.moment_of(strand, What::Read)
+    }
+
+    #[inline(always)]
+    fn moment_of(&self, strand: &Strand, what: What) -> Option<Moment> {
+        match strand.last_seen(self.id.identity()) {
+            Some(seen) if covers(seen.what.get(), what) => Some(seen.moment.get()),
+            _ => None,
+        }
     }
 }
 
 impl Pen {
     /// Waits until the value is this strand's alone. What happens until the operation is over must
     /// not record anything. Nothing where checking has ended.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn enter(self, object: &Object<Clock>) -> Option<Operation<'_>> {
         let id = self.identity(object);
@@ -153,8 +184,8 @@ impl Pen {
         result
     }
 
-    /// Like [`attempt`](Self::attempt), for what a property may know: a change is then recorded
-    /// with the `value` that it has left behind.
+    /// Like [`attempt`](Self::attempt), for an atomic, which a property may know: a change is then
+    /// recorded with the `value` that it has left behind.
     ///
     /// # Panics
     ///
@@ -168,6 +199,7 @@ impl Pen {
         value: impl FnOnce() -> i128,
         operate: impl FnOnce() -> (R, Effect),
     ) -> R {
+        self.0.see_anew();
         let operation = self.enter(object);
         let (result, effect) = operate();
         if let Some(operation) = operation {
@@ -270,7 +302,6 @@ impl Operation<'_> {
     }
 
     /// Records what was done, unless it says nothing new.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn record(self, effect: Effect, site: &'static Location<'static>) {
         match effect {

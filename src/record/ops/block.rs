@@ -14,7 +14,6 @@ use crate::record::strand::{Pen, name_current, pen, strand};
 /// # Panics
 ///
 /// With the report, if a violation was found that this strand is to deliver.
-#[cfg_attr(debug_assertions, inline(never))]
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn begin(block: &'static Block) {
@@ -27,7 +26,6 @@ pub(crate) fn begin(block: &'static Block) {
 
 /// A block is left: whether there was nothing to do, or it was one that recorded something and
 /// ended as most do. If not, nothing was done.
-#[cfg_attr(debug_assertions, inline(never))]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn try_end() -> bool {
     let strand = strand();

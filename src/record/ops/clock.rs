@@ -112,7 +112,6 @@ impl Clock {
 
     /// Whether nobody has changed the value since a moment that this strand knows, or is about to:
     /// what was read of it in between is the value of that moment.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_still(&self, moment: Moment) -> bool {
         // The value's load must not sink below this one.

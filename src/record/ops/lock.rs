@@ -386,7 +386,6 @@ pub(crate) struct Exclusive<'a> {
 
 impl<'a> Exclusive<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(
         pen: Option<Pen>,
@@ -404,14 +403,12 @@ impl<'a> Exclusive<'a> {
     }
 
     /// The content is read.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&self, site: &'static Location<'static>) {
         self.holder.read(self.object, site);
     }
 
     /// The content is about to be written.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&self, site: &'static Location<'static>) {
         self.holder.write(self.object, site);
@@ -440,7 +437,6 @@ impl<'a> Exclusive<'a> {
 }
 
 impl Drop for Exclusive<'_> {
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if !self.holder.closes(self.object) {
@@ -483,7 +479,6 @@ pub(crate) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     /// The lock has just been taken; `pen` was asked for before that.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(
         pen: Option<Pen>,
@@ -501,7 +496,6 @@ impl<'a> Shared<'a> {
     }
 
     /// The content is read.
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&self, site: &'static Location<'static>) {
         self.holder.read(self.object, site);
@@ -509,7 +503,6 @@ impl<'a> Shared<'a> {
 }
 
 impl Drop for Shared<'_> {
-    #[cfg_attr(debug_assertions, inline(never))]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if !self.holder.closes(self.object) {

@@ -99,6 +99,12 @@ impl Identity {
         self.0 as u32
     }
 
+    /// Whether both are the same. As `==`, which is a call in an unoptimised build.
+    #[inline(always)]
+    pub(in crate::record) fn is(self, other: Identity) -> bool {
+        self.0 == other.0
+    }
+
     #[inline(always)]
     pub(in crate::record) fn is_drawn(self) -> bool {
         self.number() != 0

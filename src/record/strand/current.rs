@@ -77,7 +77,6 @@ impl Strand {
 ///
 /// Every tracked operation that may be recorded asks for its pen before it is performed, and asks
 /// here alone: this is where a scheduler would stand.
-#[cfg_attr(debug_assertions, inline(never))]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();

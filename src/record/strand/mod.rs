@@ -274,7 +274,11 @@ impl Strand {
     #[inline(always)]
     pub(in crate::record) fn last_seen(&self, object: Identity) -> Option<&Seen> {
         let seen = &self.seen;
-        (seen.object.get() == object && seen.stamp.get() == self.stamp()).then_some(seen)
+        if seen.object.get().is(object) && seen.stamp.get() == self.stamp() {
+            Some(seen)
+        } else {
+            None
+        }
     }
 
     /// The last record is this access of an atomic.

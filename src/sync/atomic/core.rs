@@ -31,9 +31,8 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
-        record::see_anew();
         self.object
-            .look(What::Read, Location::caller(), || load(&self.inner))
+            .look_anew(Location::caller(), || load(&self.inner))
     }
 
     /// A write.
@@ -47,7 +46,6 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     pub(super) fn operate<R>(&self, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
-        record::see_anew();
         match record::pen() {
             Some(pen) => pen.change(
                 &self.object,

@@ -52,7 +52,6 @@ macro_rules! common {
             }
 
             /// As std's: a read.
-            #[cfg_attr(debug_assertions, inline(never))]
             #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $Value {
@@ -60,7 +59,6 @@ macro_rules! common {
             }
 
             /// As std's: a write.
-            #[cfg_attr(debug_assertions, inline(never))]
             #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn store(&self, val: $Value, order: Ordering) {
@@ -68,7 +66,6 @@ macro_rules! common {
             }
 
             /// As std's: a read and a write in one; in vain if it leaves the value as it was.
-            #[cfg_attr(debug_assertions, inline(never))]
             #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn swap(&self, val: $Value, order: Ordering) -> $Value {
@@ -101,7 +98,6 @@ macro_rules! common {
 
             /// As std's: a read and a write in one that answers for earlier reads; a read where it
             /// fails.
-            #[cfg_attr(debug_assertions, inline(never))]
             #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn compare_exchange(
@@ -116,7 +112,6 @@ macro_rules! common {
 
             /// As std's: a read and a write in one that answers for earlier reads; a read where it
             /// fails.
-            #[cfg_attr(debug_assertions, inline(never))]
             #[cfg_attr(not(debug_assertions), inline)]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -217,7 +212,6 @@ macro_rules! operations {
         $what:ident $(in vain ($kind:ident) if |$old:ident| $is_vain:expr)?;
     )*) => {$(
         #[doc = concat!("As std's: ", operations!(@doc $($kind)?), ".")]
-        #[cfg_attr(debug_assertions, inline(never))]
         #[cfg_attr(not(debug_assertions), inline)]
         #[track_caller]
         pub fn $method(&self, $($val: $Arg,)? order: Ordering) -> $Value {
