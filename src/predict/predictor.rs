@@ -164,29 +164,29 @@ impl Predictor {
         let window = std::mem::take(&mut self.hand_overs.window);
         let ready = self.hand_overs.analysed..self.hand_overs.ready;
         for batch in window[ready].chunks(BATCH) {
-            self.analyses.iter().for_each(|it| it.fetch(batch));
+            self.analyses.iter_mut().for_each(|it| it.fetch(batch));
             let mut rest = batch;
-            while let Some(&(event, position)) = rest.first() {
-                let accesses = rest.iter().take_while(|(event, _)| is_access(event.op));
-                let (run, others) = rest.split_at(accesses.take(self.longest).count().max(1));
-                rest = others;
-                if is_access(event.op) {
-                    self.analyse_accesses(run);
+            while let Some(&(first, position)) = rest.first() {
+                let is_next = |event: &Event| is_access(event.op) && event.strand == first.strand;
+                let next = rest.iter().take(self.longest);
+                let count = next.take_while(|(event, _)| is_next(event)).count();
+                if count == 0 {
+                    self.analyse(first, position);
                 } else {
-                    self.analyse(event, position);
+                    self.analyse_accesses(&rest[..count]);
                 }
+                rest = &rest[count.max(1)..];
             }
         }
         self.hand_overs.window = window;
         self.hand_overs.set_analysed();
     }
 
-    /// Accesses change nothing of what analyses ask for, but for how objects are used.
+    /// Accesses of one strand. They change nothing of what analyses ask for, but for how objects
+    /// are used.
     fn analyse_accesses(&mut self, run: &[(Event, u64)]) {
-        for &(event, position) in run {
-            self.context.reads.step(event, position);
-            self.context.step(event, position);
-        }
+        self.context.reads.accesses(run);
+        self.context.accesses(run);
         for analysis in &mut self.analyses {
             analysis.accesses(run, &mut self.context);
         }

@@ -125,14 +125,12 @@ impl Blocks {
 }
 
 impl Analysis for Blocks {
-    fn fetch(&self, events: &[(Event, u64)]) {
+    fn fetch(&mut self, events: &[(Event, u64)]) {
         events.iter().for_each(|(event, _)| self.kept.fetch(event));
     }
 
-    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
-        for &(event, position) in events {
-            self.kept.access(event, position, now);
-        }
+    fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        self.kept.accesses(run, now);
     }
 
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {

@@ -287,23 +287,27 @@ impl Summaries {
         }
     }
 
-    pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) {
+    /// Takes some accesses of one strand.
+    pub(super) fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        let strand = run[0].0.strand;
+        let period = now.order.period(strand);
+        let open = &mut self.strands.entry(strand).open;
+        if !open.is_open {
+            return run.iter().for_each(|it| self.access(it.0, it.1, now));
+        }
+        for &(event, position) in run {
+            open.access(event, position, period);
+        }
+    }
+
+    fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let period = now.order.period(event.strand);
         let open = &mut self.strands.entry(event.strand).open;
         let is_unary = !open.is_open;
         if is_unary {
             open.begin(None, position, event.site, period);
         }
-        let tick = open.next();
-        let seen = || Seen {
-            op: event.op,
-            tick,
-            position,
-            site: event.site,
-            period,
-        };
-        let class = Class::of(event.op);
-        open.accesses.note(event.object(), class, seen);
+        open.access(event, position, period);
         if is_unary {
             self.close(event.strand, position, now);
         }
@@ -417,6 +421,20 @@ impl Open {
     fn places(&self) -> impl Iterator<Item = (u64, SiteId)> + '_ {
         let seen = self.accesses.seen.iter();
         seen.map(|(_, _, seen)| (seen.position, seen.site))
+    }
+
+    #[inline]
+    fn access(&mut self, event: Event, position: u64, period: Period) {
+        let tick = self.next();
+        let seen = || Seen {
+            op: event.op,
+            tick,
+            position,
+            site: event.site,
+            period,
+        };
+        let class = Class::of(event.op);
+        self.accesses.note(event.object(), class, seen);
     }
 
     fn next(&mut self) -> u32 {
