@@ -123,9 +123,7 @@ fn predict(
         not_atomic.as_mut(),
         terminal.progress(file),
         |run, names| {
-            for (event, position) in run.events[..run.count].iter().zip(run.position..) {
-                feed.step(*event, position, names);
-            }
+            feed.steps(&run.events[..run.count], run.position, names);
             ControlFlow::Continue(())
         },
     )?;

@@ -159,6 +159,34 @@ impl Predictor {
         }
     }
 
+    /// Takes events as long as they are plain reads and writes of what nobody else holds, where
+    /// reads do not bind. Answers how many, at most [`BATCH`].
+    pub(super) fn plain_accesses(&mut self, events: &[Event], position: u64) -> usize {
+        let (ledger, hand_overs) = (&mut self.ledger, &mut self.hand_overs);
+        let before = hand_overs.window.len();
+        for (recorded, position) in events[..events.len().min(BATCH)].iter().zip(position..) {
+            if !matches!(recorded.op, Op::Read | Op::Write) {
+                break;
+            }
+            let (strand, target) = ledger.access(recorded);
+            let event = Event {
+                strand,
+                target: target.0,
+                ..*recorded
+            };
+            if hand_overs.held_by_another(event).is_some() {
+                break;
+            }
+            hand_overs.window.push((event, position));
+        }
+        let taken = hand_overs.window.len() - before;
+        hand_overs.update_ready();
+        if hand_overs.ready >= hand_overs.analysed + BATCH {
+            self.analyse_ready();
+        }
+        taken
+    }
+
     #[inline(never)]
     fn analyse_ready(&mut self) {
         let window = std::mem::take(&mut self.hand_overs.window);
