@@ -89,11 +89,14 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
             .pages
             .write(&reports(&predictions, source.names()))?;
     }
-    Ok(if forecast.fails() {
+    let verdict = if forecast.fails() {
         Verdict::Violation
     } else {
         Verdict::Clean
-    })
+    };
+    // The process ends, and all of its memory with it.
+    std::mem::forget((forecast, predictions, source));
+    Ok(verdict)
 }
 
 /// The predictions as reports, with their source lines.

@@ -327,7 +327,7 @@ pub trait Analysis {
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.
-    fn finish(self: Box<Self>, now: &mut Context) -> Outcome;
+    fn finish(&mut self, now: &mut Context) -> Outcome;
 }
 
 /// The two operations cannot change places: at least one of them changes the object, and they are

@@ -65,6 +65,8 @@ pub struct Predictions {
     pub outcome: Outcome,
     /// The numbers.
     pub ledger: Ledger,
+    /// Where the findings come from. To free it takes time, which a process that ends can save.
+    _tables: (Vec<Box<dyn Analysis + Send>>, Context),
 }
 
 impl Predictions {
@@ -244,7 +246,7 @@ impl Predictor {
         self.hand_overs.ready = self.hand_overs.window.len();
         self.analyse_ready();
         let mut outcome = Outcome::default();
-        for analysis in self.analyses {
+        for analysis in &mut self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
         }
         outcome.predictions = told_once(outcome.predictions);
@@ -265,6 +267,7 @@ impl Predictor {
         Predictions {
             outcome,
             ledger: self.ledger,
+            _tables: (self.analyses, self.context),
         }
     }
 }

@@ -408,7 +408,7 @@ impl Analysis for Minimal {
         }
     }
 
-    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+    fn finish(&mut self, now: &mut Context) -> Outcome {
         for object in (0..self.store.objects.len() as u32).map(ObjectId) {
             if let Some(touched) = self.store.objects.take(object) {
                 self.compare(object, &touched, now);
