@@ -1,5 +1,6 @@
 //! Tables by dense numbers, and vector clocks, which are such tables.
 
+mod grid;
 mod lists;
 mod shelf;
 mod sparse;
@@ -9,6 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::trace::{BlockId, ObjectId, StrandId};
+pub(crate) use grid::Grid;
 pub(crate) use lists::Lists;
 pub(crate) use shelf::Shelf;
 pub(crate) use sparse::Sparse;

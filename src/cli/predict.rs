@@ -89,11 +89,14 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
             .pages
             .write(&reports(&predictions, source.names()))?;
     }
-    Ok(if forecast.fails() {
+    let verdict = if forecast.fails() {
         Verdict::Violation
     } else {
         Verdict::Clean
-    })
+    };
+    // The process ends, and all of its memory with it.
+    std::mem::forget((forecast, predictions, source));
+    Ok(verdict)
 }
 
 /// The predictions as reports, with their source lines.
@@ -123,9 +126,7 @@ fn predict(
         not_atomic.as_mut(),
         terminal.progress(file),
         |run, names| {
-            for (event, position) in run.events[..run.count].iter().zip(run.position..) {
-                feed.step(*event, position, names);
-            }
+            feed.steps(&run.events[..run.count], run.position, names);
             ControlFlow::Continue(())
         },
     )?;

@@ -1,6 +1,5 @@
 //! Lists that are kept once, however often they occur.
 
-use super::Sparse;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -11,8 +10,9 @@ pub(crate) struct Lists<T> {
     items: Vec<T>,
     /// Where each list ends in `items`; the next one begins there.
     ends: Vec<u32>,
-    /// By the hash of a list, or one of the next numbers.
-    ids: Sparse,
+    /// The hash of a list and its number, in the slot of its hash or, where that was taken, in the
+    /// next free one. At least half of them are free: those with number 0.
+    slots: Vec<(u32, u32)>,
 }
 
 impl<T> Default for Lists<T> {
@@ -20,7 +20,7 @@ impl<T> Default for Lists<T> {
         Self {
             items: Vec::new(),
             ends: vec![0],
-            ids: Sparse::default(),
+            slots: vec![(0, 0); 2],
         }
     }
 }
@@ -33,19 +33,46 @@ impl<T: Copy + Eq + Hash> Lists<T> {
         }
         let mut hasher = FxHasher::default();
         list.iter().for_each(|item| item.hash(&mut hasher));
-        let mut hash = hasher.finish();
-        while let Some(id) = self.ids.get(hash) {
-            if self.get(id) == list {
+        let hash = (hasher.finish() >> 16) as u32;
+        let mut slot = self.home(hash);
+        while self.slots[slot].1 != 0 {
+            let (known, id) = self.slots[slot];
+            if known == hash && self.get(id) == list {
                 return (id, false);
             }
-            hash = hash.wrapping_add(1);
+            slot = self.next(slot);
         }
         let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists");
         self.items.extend_from_slice(list);
         let end = u32::try_from(self.items.len());
         self.ends.push(end.expect("fewer than 2^32 items in lists"));
-        self.ids.insert(hash, id);
+        self.slots[slot] = (hash, id);
+        if self.ends.len() * 2 > self.slots.len() {
+            self.grow();
+        }
         (id, true)
+    }
+
+    fn home(&self, hash: u32) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
+
+    fn next(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let more = vec![(0, 0); self.slots.len() * 2];
+        for (hash, id) in std::mem::replace(&mut self.slots, more) {
+            if id != 0 {
+                let mut slot = self.home(hash);
+                while self.slots[slot].1 != 0 {
+                    slot = self.next(slot);
+                }
+                self.slots[slot] = (hash, id);
+            }
+        }
     }
 
     /// The list of a number.

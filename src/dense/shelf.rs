@@ -6,29 +6,39 @@ const PIECE: usize = 32;
 /// Items in pieces of memory that are never copied.
 #[derive(Debug)]
 pub(crate) struct Shelf<T> {
-    pieces: Vec<Vec<T>>,
+    full: Vec<Vec<T>>,
+    /// The last piece.
+    last: Vec<T>,
 }
 
 impl<T> Default for Shelf<T> {
     fn default() -> Self {
-        Self { pieces: Vec::new() }
+        Self {
+            full: Vec::new(),
+            last: Vec::new(),
+        }
     }
 }
 
 impl<T> Shelf<T> {
-    /// Adds an item, and says how many there are now.
-    pub(crate) fn push(&mut self, item: T) -> u32 {
-        if self.pieces.last().is_none_or(|last| last.len() == PIECE) {
-            self.pieces.push(Vec::with_capacity(PIECE));
+    /// Adds an item.
+    #[inline]
+    pub(crate) fn push(&mut self, item: T) {
+        if self.last.len() == self.last.capacity() {
+            self.begin_piece();
         }
-        let before = (self.pieces.len() - 1) * PIECE;
-        let last = self.pieces.last_mut().expect("a piece with room");
-        last.push(item);
-        u32::try_from(before + last.len()).expect("fewer than 2^32 items")
+        self.last.push(item);
     }
 
-    pub(crate) fn get(&self, at: u32) -> &T {
-        &self.pieces[at as usize / PIECE][at as usize % PIECE]
+    #[cold]
+    fn begin_piece(&mut self) {
+        let piece = std::mem::replace(&mut self.last, Vec::with_capacity(PIECE));
+        self.full.extend((!piece.is_empty()).then_some(piece));
+    }
+
+    /// The items in the order in which they came.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.full.iter().flatten().chain(&self.last)
     }
 }
 
@@ -37,11 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_found_by_their_place_in_the_order() {
+    fn items_stay_in_their_order() {
         let mut shelf = Shelf::default();
-        for item in 0..100 {
-            assert_eq!(shelf.push(item), item + 1);
-        }
-        assert!((0..100).all(|at| *shelf.get(at) == at));
+        (0..100).for_each(|item| shelf.push(item));
+        assert!(shelf.iter().copied().eq(0..100));
+        assert!(shelf.iter().rev().copied().eq((0..100).rev()));
     }
 }

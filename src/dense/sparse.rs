@@ -93,6 +93,17 @@ impl Sparse {
         self.slots[slot] = Slot { key, round, number };
     }
 
+    /// Gives a number to a key, whatever it had before.
+    pub(crate) fn set(&mut self, key: u64, number: u32) {
+        match self.get(key) {
+            Some(_) => {
+                let slot = self.slot(key);
+                self.slots[slot].number = number;
+            }
+            None => self.insert(key, number),
+        }
+    }
+
     /// The key's number, which is this one from now on if it had none.
     pub(crate) fn get_or_insert(&mut self, key: u64, number: u32) -> u32 {
         self.get(key).unwrap_or_else(|| {
@@ -156,8 +167,12 @@ mod tests {
                     table.clear();
                     model.clear();
                 }
-                1..2_500 if !model.contains_key(&key) => {
+                1..1_500 if !model.contains_key(&key) => {
                     table.insert(key, number);
+                    model.insert(key, number);
+                }
+                1..2_500 => {
+                    table.set(key, number);
                     model.insert(key, number);
                 }
                 _ => {

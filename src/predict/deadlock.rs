@@ -184,7 +184,7 @@ impl Analysis for Deadlocks {
         }
     }
 
-    fn finish(self: Box<Self>, now: &mut Context) -> Outcome {
+    fn finish(&mut self, now: &mut Context) -> Outcome {
         let mut holding: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
         for (at, edge) in self.edges.iter().enumerate() {
             holding.entry(edge.held.lock).or_default().push(at);

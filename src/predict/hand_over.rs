@@ -55,7 +55,7 @@ impl HandOvers {
     }
 
     /// Who holds the lock that the event touches, and how, if its strand does not.
-    #[inline]
+    #[inline(always)]
     pub(super) fn held_by_another(&self, event: Event) -> Option<(StrandId, Hold)> {
         if self.held == 0 || !touches(event.op) {
             return None;
@@ -118,6 +118,12 @@ impl HandOvers {
             self.track(event.strand, event.op, event.object());
         }
         self.window.push((event, position));
+        self.update_ready();
+    }
+
+    /// Events were added to the window: some of those before need not wait any longer.
+    #[inline]
+    pub(super) fn update_ready(&mut self) {
         let most = if self.held > 0 { WINDOW } else { 0 };
         self.ready = self.ready.max(self.window.len().saturating_sub(most));
     }

@@ -54,11 +54,15 @@ impl Hold {
 /// An interned acquisition history: sorted, each lock once. The first is the empty one.
 type History = u32;
 
-/// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
+/// What is asked most often of a state.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bloom {
+struct Outline {
+    /// One bit a lock, modulo 64: most pairs of states are told apart by these alone.
     held: u64,
     taken: u64,
+    /// The lock that was acquired last, and the state after its release, once that is known.
+    last: Option<ObjectId>,
+    released: Option<LockState>,
 }
 
 /// The lock states of all strands.
@@ -72,10 +76,13 @@ pub struct Locks {
     states: Lists<(Hold, History)>,
     /// The holds of `states`.
     held: Vec<Hold>,
-    blooms: Vec<Bloom>,
+    outlines: Vec<Outline>,
     /// Who goes from one state to the next leaves most of them as they are.
     histories: Lists<Hold>,
+    /// But for releases of the lock that was acquired last.
     transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
+    /// The state at hand.
+    next: Vec<(Hold, History)>,
     current: Dense<StrandId, LockState>,
     /// How often more than once a strand holds a lock. A strand that works for another's
     /// transaction shares its number, so that shared locks can be held twice under one.
@@ -88,9 +95,10 @@ impl Default for Locks {
         Locks {
             states: Lists::default(),
             held: Vec::new(),
-            blooms: vec![Bloom::default()],
+            outlines: vec![Outline::default()],
             histories: Lists::default(),
             transitions: FxHashMap::default(),
+            next: Vec::new(),
             current: Dense::new(),
             again: FxHashMap::default(),
             not_nested: None,
@@ -109,7 +117,12 @@ impl Locks {
         };
         let from = *self.current.entry(event.strand);
         let key = (from, op, event.object());
-        let known = self.transitions.get(&key).copied();
+        let outline = &self.outlines[from.0 as usize];
+        let known = if op == Op::Release && outline.last == Some(event.object()) {
+            outline.released
+        } else {
+            self.transitions.get(&key).copied()
+        };
         let Some(to) = known.or_else(|| self.change(key, position)) else {
             return self.again(event, op);
         };
@@ -156,7 +169,9 @@ impl Locks {
         }
         let shared = matches!(op, Op::AcquireShared | Op::Downgrade);
         let hold = Hold { lock, shared };
-        let mut next = self.states.get(from.0).to_vec();
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        next.extend_from_slice(self.states.get(from.0));
         let own = next.iter().position(|(held, _)| held.lock == lock);
         match (op, own) {
             (Op::Release, Some(own)) => drop(next.remove(own)),
@@ -173,7 +188,13 @@ impl Locks {
             }
         }
         let to = self.intern(&next);
-        self.transitions.insert(key, to);
+        self.next = next;
+        let outline = &mut self.outlines[from.0 as usize];
+        if op == Op::Release && outline.last == Some(lock) {
+            outline.released = Some(to);
+        } else {
+            self.transitions.insert(key, to);
+        }
         Some(to)
     }
 
@@ -183,9 +204,11 @@ impl Locks {
             let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
             self.held.extend(state.iter().map(|(hold, _)| hold));
             let taken = state.iter().map(|&(_, after)| self.histories.get(after));
-            self.blooms.push(Bloom {
+            self.outlines.push(Outline {
                 held: bits(self.held(LockState(id))),
                 taken: taken.fold(0, |known, taken| known | bits(taken)),
+                last: state.last().map(|(hold, _)| hold.lock),
+                released: None,
             });
         }
         LockState(id)
@@ -245,7 +268,7 @@ impl Locks {
     /// Is no lock of one state excluded by a lock of the other?
     #[inline]
     pub fn disjoint(&self, a: LockState, b: LockState) -> bool {
-        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        let [x, y] = [a, b].map(|state| &self.outlines[state.0 as usize]);
         x.held & y.held == 0 || disjoint(self.held(a), self.held(b))
     }
 
@@ -254,7 +277,7 @@ impl Locks {
     /// this is exact.
     #[inline]
     pub fn compatible(&self, a: LockState, b: LockState) -> bool {
-        let (x, y) = (self.blooms[a.0 as usize], self.blooms[b.0 as usize]);
+        let [x, y] = [a, b].map(|state| &self.outlines[state.0 as usize]);
         self.disjoint(a, b)
             && (x.taken & y.held == 0 || y.taken & x.held == 0 || !self.crosswise(a, b))
     }

@@ -207,6 +207,12 @@ impl Usage {
         self.is_changed |= event.op != Op::Read;
     }
 
+    /// Does no further access change it?
+    #[inline]
+    fn is_settled(self) -> bool {
+        self.has_escaped & self.is_changed & self.is_mixed
+    }
+
     /// Can an access of it matter to another strand?
     fn is_contended(self) -> bool {
         self.has_escaped && self.is_changed
@@ -242,6 +248,17 @@ pub struct Context {
 }
 
 impl Context {
+    /// Takes accesses, as [`step`](Self::step) does.
+    fn accesses(&mut self, run: &[(Event, u64)]) {
+        for &(event, _) in run {
+            let usage = self.usages.entry(event.object());
+            // Most have been used in every way.
+            if !usage.is_settled() {
+                usage.note(event);
+            }
+        }
+    }
+
     /// Takes the next event of a lowered trace whose numbers are never given twice.
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) {
@@ -299,17 +316,18 @@ impl Context {
 /// number given twice), and says at the end what it found.
 pub trait Analysis {
     /// These events come next: what they need can be fetched from memory.
-    fn fetch(&self, _events: &[(Event, u64)]) {}
-    /// Takes some accesses one after the other. `now` has taken all of them already.
-    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
-        for &(event, position) in events {
+    fn fetch(&mut self, _events: &[(Event, u64)]) {}
+    /// Takes some accesses of one strand, the next ones of those that were
+    /// [fetched](Self::fetch). `now` has taken all of them already.
+    fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        for &(event, position) in run {
             self.step(event, position, now);
         }
     }
     /// Takes the next event. `now` has taken it already.
     fn step(&mut self, event: Event, position: u64, now: &mut Context);
     /// There are no more events.
-    fn finish(self: Box<Self>, now: &mut Context) -> Outcome;
+    fn finish(&mut self, now: &mut Context) -> Outcome;
 }
 
 /// The two operations cannot change places: at least one of them changes the object, and they are

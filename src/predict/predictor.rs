@@ -65,6 +65,8 @@ pub struct Predictions {
     pub outcome: Outcome,
     /// The numbers.
     pub ledger: Ledger,
+    /// Where the findings come from. To free it takes time, which a process that ends can save.
+    _tables: (Vec<Box<dyn Analysis + Send>>, Context),
 }
 
 impl Predictions {
@@ -159,34 +161,62 @@ impl Predictor {
         }
     }
 
+    /// Takes events as long as they are plain reads and writes of what nobody else holds, where
+    /// reads do not bind. Answers how many, at most [`BATCH`].
+    pub(super) fn plain_accesses(&mut self, events: &[Event], position: u64) -> usize {
+        let (ledger, hand_overs) = (&mut self.ledger, &mut self.hand_overs);
+        let before = hand_overs.window.len();
+        for (recorded, position) in events[..events.len().min(BATCH)].iter().zip(position..) {
+            if !matches!(recorded.op, Op::Read | Op::Write) {
+                break;
+            }
+            let (strand, target) = ledger.access(recorded);
+            let event = Event {
+                strand,
+                target: target.0,
+                ..*recorded
+            };
+            if hand_overs.held_by_another(event).is_some() {
+                break;
+            }
+            hand_overs.window.push((event, position));
+        }
+        let taken = hand_overs.window.len() - before;
+        hand_overs.update_ready();
+        if hand_overs.ready >= hand_overs.analysed + BATCH {
+            self.analyse_ready();
+        }
+        taken
+    }
+
     #[inline(never)]
     fn analyse_ready(&mut self) {
         let window = std::mem::take(&mut self.hand_overs.window);
         let ready = self.hand_overs.analysed..self.hand_overs.ready;
         for batch in window[ready].chunks(BATCH) {
-            self.analyses.iter().for_each(|it| it.fetch(batch));
+            self.analyses.iter_mut().for_each(|it| it.fetch(batch));
             let mut rest = batch;
-            while let Some(&(event, position)) = rest.first() {
-                let accesses = rest.iter().take_while(|(event, _)| is_access(event.op));
-                let (run, others) = rest.split_at(accesses.take(self.longest).count().max(1));
-                rest = others;
-                if is_access(event.op) {
-                    self.analyse_accesses(run);
+            while let Some(&(first, position)) = rest.first() {
+                let is_next = |event: &Event| is_access(event.op) && event.strand == first.strand;
+                let next = rest.iter().take(self.longest);
+                let count = next.take_while(|(event, _)| is_next(event)).count();
+                if count == 0 {
+                    self.analyse(first, position);
                 } else {
-                    self.analyse(event, position);
+                    self.analyse_accesses(&rest[..count]);
                 }
+                rest = &rest[count.max(1)..];
             }
         }
         self.hand_overs.window = window;
         self.hand_overs.set_analysed();
     }
 
-    /// Accesses change nothing of what analyses ask for, but for how objects are used.
+    /// Accesses of one strand. They change nothing of what analyses ask for, but for how objects
+    /// are used.
     fn analyse_accesses(&mut self, run: &[(Event, u64)]) {
-        for &(event, position) in run {
-            self.context.reads.step(event, position);
-            self.context.step(event, position);
-        }
+        self.context.reads.accesses(run);
+        self.context.accesses(run);
         for analysis in &mut self.analyses {
             analysis.accesses(run, &mut self.context);
         }
@@ -216,7 +246,7 @@ impl Predictor {
         self.hand_overs.ready = self.hand_overs.window.len();
         self.analyse_ready();
         let mut outcome = Outcome::default();
-        for analysis in self.analyses {
+        for analysis in &mut self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
         }
         outcome.predictions = told_once(outcome.predictions);
@@ -237,6 +267,7 @@ impl Predictor {
         Predictions {
             outcome,
             ledger: self.ledger,
+            _tables: (self.analyses, self.context),
         }
     }
 }

@@ -67,7 +67,14 @@ impl Ledger {
         Some((strand, target))
     }
 
-    #[inline]
+    /// The same for an access.
+    #[inline(always)]
+    pub(crate) fn access(&mut self, event: &Event) -> (StrandId, ObjectId) {
+        let strand = self.strand(event.strand);
+        (strand, self.object(event.object(), strand))
+    }
+
+    #[inline(always)]
     fn strand(&mut self, strand: StrandId) -> StrandId {
         match self.strands.get(strand) {
             Some(&Some(ours)) => ours,
@@ -83,12 +90,17 @@ impl Ledger {
         ours
     }
 
-    #[inline]
+    #[inline(always)]
     fn object(&mut self, object: ObjectId, strand: StrandId) -> ObjectId {
         if let Some(Some(owner)) = self.objects.get_mut(object) {
             owner.is_shared |= owner.strand != strand;
             return owner.ours;
         }
+        self.new_object_of(object, strand)
+    }
+
+    #[cold]
+    fn new_object_of(&mut self, object: ObjectId, strand: StrandId) -> ObjectId {
         let ours = self.own(object);
         *self.objects.entry(object) = Some(Owner {
             ours,

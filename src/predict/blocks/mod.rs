@@ -87,7 +87,7 @@ impl Default for Bounds {
 /// // A transaction reads two variables; then, in this run, another strand's writes both.
 /// let run = [(0, Op::Begin, 0), (0, Op::Read, 1), (0, Op::Read, 2), (0, Op::End, 0),
 ///            (1, Op::Begin, 1), (1, Op::Write, 1), (1, Op::Write, 2), (1, Op::End, 1)];
-/// let mut blocks = Box::new(Blocks::new());
+/// let mut blocks = Blocks::new();
 /// let mut now = Context::default();
 /// for ((strand, op, target), position) in run.into_iter().zip(1..) {
 ///     let event = Event { strand: StrandId(strand), target, site: SiteId::NONE, op };
@@ -125,21 +125,19 @@ impl Blocks {
 }
 
 impl Analysis for Blocks {
-    fn fetch(&self, events: &[(Event, u64)]) {
+    fn fetch(&mut self, events: &[(Event, u64)]) {
         events.iter().for_each(|(event, _)| self.kept.fetch(event));
     }
 
-    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
-        for &(event, position) in events {
-            self.kept.access(event, position, now);
-        }
+    fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        self.kept.accesses(run, now);
     }
 
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         self.kept.step(event, position, now);
     }
 
-    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+    fn finish(&mut self, now: &mut Context) -> Outcome {
         self.kept.finish(now);
         let mut findings = Findings::new(now, self.bounds);
         Cycles::new(&self.kept, now, &mut findings).search();

@@ -31,39 +31,32 @@ struct Seen {
 #[derive(Debug, Default)]
 struct Representatives {
     seen: Vec<(ObjectId, Class, Seen)>,
-    /// Indices into `seen`, by variable and class.
+    /// Indices into `seen`: of a variable the plain write, or else the plain read; and the updates
+    /// of each kind.
     index: Sparse,
 }
 
+/// Reads and writes have the same.
 fn key(variable: ObjectId, class: Class) -> u64 {
     let class = match class {
-        Class::Read => 0,
-        Class::Change => 1,
-        Class::Update(kind) => 2 + kind as u64,
+        Class::Read | Class::Change => 0,
+        Class::Update(kind) => 1 + kind as u64,
     };
     u64::from(variable.0) << 8 | class
 }
 
 impl Representatives {
-    fn find(&self, variable: ObjectId, class: Class) -> Option<usize> {
-        let at = self.index.get(key(variable, class));
-        at.map(|at| at as usize)
-    }
-
     #[inline]
     fn note(&mut self, variable: ObjectId, class: Class, seen: impl Fn() -> Seen) {
-        match self.find(variable, class) {
+        let key = key(variable, class);
+        match self.index.get(key).map(|at| at as usize) {
             Some(_) if class == Class::Read => {}
-            Some(at) => self.seen[at].2 = seen(),
-            None if class == Class::Read && self.find(variable, Class::Change).is_some() => {}
-            None => self.add(variable, class, seen()),
+            Some(at) if self.seen[at].1 == class => self.seen[at].2 = seen(),
+            _ => {
+                self.index.set(key, self.seen.len() as u32);
+                self.seen.push((variable, class, seen()));
+            }
         }
-    }
-
-    fn add(&mut self, variable: ObjectId, class: Class, seen: Seen) {
-        let at = self.seen.len() as u32;
-        self.index.insert(key(variable, class), at);
-        self.seen.push((variable, class, seen));
     }
 
     fn clear(&mut self) {
@@ -294,23 +287,27 @@ impl Summaries {
         }
     }
 
-    pub(super) fn access(&mut self, event: Event, position: u64, now: &mut Context) {
+    /// Takes some accesses of one strand.
+    pub(super) fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        let strand = run[0].0.strand;
+        let period = now.order.period(strand);
+        let open = &mut self.strands.entry(strand).open;
+        if !open.is_open {
+            return run.iter().for_each(|it| self.access(it.0, it.1, now));
+        }
+        for &(event, position) in run {
+            open.access(event, position, period);
+        }
+    }
+
+    fn access(&mut self, event: Event, position: u64, now: &mut Context) {
         let period = now.order.period(event.strand);
         let open = &mut self.strands.entry(event.strand).open;
         let is_unary = !open.is_open;
         if is_unary {
             open.begin(None, position, event.site, period);
         }
-        let tick = open.next();
-        let seen = || Seen {
-            op: event.op,
-            tick,
-            position,
-            site: event.site,
-            period,
-        };
-        let class = Class::of(event.op);
-        open.accesses.note(event.object(), class, seen);
+        open.access(event, position, period);
         if is_unary {
             self.close(event.strand, position, now);
         }
@@ -424,6 +421,20 @@ impl Open {
     fn places(&self) -> impl Iterator<Item = (u64, SiteId)> + '_ {
         let seen = self.accesses.seen.iter();
         seen.map(|(_, _, seen)| (seen.position, seen.site))
+    }
+
+    #[inline]
+    fn access(&mut self, event: Event, position: u64, period: Period) {
+        let tick = self.next();
+        let seen = || Seen {
+            op: event.op,
+            tick,
+            position,
+            site: event.site,
+            period,
+        };
+        let class = Class::of(event.op);
+        self.accesses.note(event.object(), class, seen);
     }
 
     fn next(&mut self) -> u32 {

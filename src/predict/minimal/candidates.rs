@@ -48,7 +48,7 @@ impl Found {
         last: &mut Option<((Period, Period), bool)>,
         now: &Context,
     ) {
-        for gap in &gaps.witnesses {
+        for gap in gaps.witnesses.iter() {
             let betweens = &betweens.witnesses[..room.min(betweens.witnesses.len())];
             room -= betweens.len();
             for between in betweens {

@@ -30,13 +30,13 @@ mod witnesses;
 use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
 use super::{Analysis, AnalysisKind, Class, Context, Outcome, Prediction, Tier, doubt, is_access};
-use crate::dense::{Dense, Shelf, Sparse, prefetch};
+use crate::dense::{Dense, Grid, Shelf, prefetch};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use candidates::{Candidates, Found};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use visits::{Place, Visits};
-use witnesses::{Closed, List, Mask, Point, Profile, Track, Witness, Witnesses};
+use witnesses::{Closed, List, Mask, Point, Profile, Sorted, Track, Witness, Witnesses};
 
 /// A list takes no more witnesses than this: lock states are mostly few, but a strand that passes
 /// on a message has a new period each time.
@@ -76,14 +76,17 @@ pub struct Minimal {
     /// Nothing but blocks was asked for.
     only_blocks: bool,
     strands: Dense<StrandId, Option<Visits>>,
+    /// The strands' numbers for places, by strand and lock state.
+    places: Grid,
     store: Store,
     /// By strand and object.
-    index: Sparse,
+    index: Grid,
     profiles: Vec<Profile>,
     lists: Vec<Witnesses>,
     unused: Vec<u32>,
-    /// The profiles of the accesses at hand.
-    ahead: Vec<usize>,
+    /// The profiles of the accesses that were fetched, and how many of these were taken.
+    ahead: Vec<u32>,
+    taken: usize,
     found: Found,
 }
 
@@ -102,6 +105,8 @@ struct Limits {
 struct Store {
     objects: Dense<ObjectId, Option<Box<Touched>>>,
     limits: Limits,
+    /// Some were added of late.
+    is_growing: bool,
 }
 
 /// An access.
@@ -114,6 +119,19 @@ struct Arrival<'a> {
 }
 
 impl Store {
+    /// Keeps the access as one that may come between others, if there is none like it.
+    #[inline(never)]
+    fn add_between(&mut self, arrival: Arrival<'_>, profile: &mut Profile, own: &mut Witnesses) {
+        let (visits, point) = (arrival.visits, arrival.point);
+        let here = (visits.id, visits.place);
+        let (track, own) = own.class(Class::of(point.op), profile);
+        let (list, mask) = (&mut own.betweens, &mut track.betweens);
+        let is_known = list.has(*mask, here, WITNESSES, self.limits.full);
+        if !is_known || self.limits.all.is_some() {
+            self.keep(arrival, (list, mask), here, [point; 2]);
+        }
+    }
+
     /// Keeps a witness for a place, if the list has none.
     fn keep(
         &mut self,
@@ -135,7 +153,20 @@ impl Store {
             let all = &mut self.objects[arrival.event.object()];
             let all = &mut all.as_mut().expect("a live object").witnesses;
             let transaction = arrival.now.transaction(arrival.event.strand);
+            self.is_growing = true;
             *full |= !list.add(mask, (id, place), room, points, transaction, all);
+        }
+    }
+
+    /// There is an access that may conflict with the updates of its strand.
+    #[inline(never)]
+    fn pass_updates(&mut self, arrival: Arrival<'_>, own: &mut Witnesses) {
+        let visits = arrival.visits;
+        for (track, gaps) in own.updates(arrival.point.op) {
+            if visits.news(track, self.limits.all.is_some()) {
+                self.extend(arrival, track, gaps);
+            }
+            track.set_last(arrival.point, visits.tick);
         }
     }
 
@@ -184,71 +215,92 @@ impl Minimal {
 
     fn visits(&mut self, strand: StrandId, now: &mut Context) -> &mut Visits {
         let visits = self.strands.entry(strand);
-        visits.get_or_insert_with(|| Visits::new(Place::of(strand, now)))
+        let new = || Visits::new(strand, Place::of(strand, now), &mut self.places);
+        visits.get_or_insert_with(new)
     }
 
     /// The strand's locks or its period have changed.
     fn enter(&mut self, strand: StrandId, now: &mut Context) {
         let place = Place::of(strand, now);
-        self.visits(strand, now).enter(place);
-    }
-
-    #[inline]
-    fn profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
-        match self.index.get(key(strand, object)) {
-            Some(at) => at as usize,
-            None => self.new_profile(strand, object),
+        match self.strands.entry(strand) {
+            Some(visits) => visits.enter(place, &mut self.places),
+            new => *new = Some(Visits::new(strand, place, &mut self.places)),
         }
     }
 
+    #[inline]
+    fn profile(&mut self, event: Event) -> u32 {
+        let (strand, object) = (event.strand, event.object());
+        let known = self.index.get(strand.0, object.0);
+        known.unwrap_or_else(|| self.new_profile(strand, object))
+    }
+
     #[cold]
-    fn new_profile(&mut self, strand: StrandId, object: ObjectId) -> usize {
+    fn new_profile(&mut self, strand: StrandId, object: ObjectId) -> u32 {
         let at = self.unused.pop().unwrap_or_else(|| {
             self.profiles.push(Profile::default());
             self.lists.push(Witnesses::default());
             self.profiles.len() as u32 - 1
         });
-        self.index.insert(key(strand, object), at);
+        self.index.insert(strand.0, object.0, at);
         let touched = self.store.objects.entry(object).get_or_insert_default();
+        self.lists[at as usize] = Witnesses::new(touched.strands.len());
         touched.strands.push((strand, at));
-        at as usize
+        at
     }
 
-    #[inline]
-    fn access(&mut self, at: usize, event: Event, position: u64, now: &Context) {
-        let Some(visits) = &self.strands[event.strand] else {
+    /// Takes some accesses of one strand, each with its profile.
+    fn take(&mut self, run: &[(Event, u64)], profiles: &[u32], now: &mut Context) {
+        let strand = run[0].0.strand;
+        self.visits(strand, now);
+        let Some(visits) = &self.strands[strand] else {
             return;
         };
-        let (profile, lists) = (&mut self.profiles[at], &mut self.lists[at]);
-        let point = Point {
-            position,
-            site: event.site,
-            state: visits.place.state(),
-            op: event.op,
-        };
-        let arrival = Arrival {
-            point,
-            event,
-            visits,
-            now,
-        };
-        let store = &mut self.store;
+        let (lists, store) = (&mut self.lists, &mut self.store);
         let is_all = store.limits.all.is_some();
-        let (track, own) = lists.class(Class::of(event.op), profile);
-        let (betweens, mask) = (&mut own.betweens, &mut track.betweens);
-        let here = (visits.id, visits.place);
-        if is_all || !betweens.has(*mask, here, WITNESSES, store.limits.full) {
-            store.keep(arrival, (betweens, mask), here, [point; 2]);
-        }
-        if !visits.open {
-            return;
-        }
-        lists.conflicting(event.op, profile, |track, gaps| {
-            if visits.news(track, is_all) {
-                store.extend(arrival, track, gaps);
+        // With all wanted, every access may be new.
+        let here = if is_all { 0 } else { visits.bit };
+        let state = visits.place.state();
+        for (&(event, position), &at) in run.iter().zip(profiles) {
+            let (op, site, at) = (event.op, event.site, at as usize);
+            let profile = &mut self.profiles[at];
+            let point = Point {
+                position,
+                site,
+                state,
+                op,
+            };
+            let arrival = || Arrival {
+                point,
+                event,
+                visits,
+                now,
+            };
+            let betweens = match Class::of(op) {
+                Class::Read => profile.read.betweens,
+                Class::Change => profile.change.betweens,
+                Class::Update(_) => 0,
+            };
+            if betweens & here == 0 {
+                store.add_between(arrival(), profile, &mut lists[at]);
             }
-            track.set_last(point, visits.tick);
-        });
+            if !visits.open {
+                continue;
+            }
+            let mut pass = |track: &mut Track, class| {
+                if visits.news(track, is_all) {
+                    store.extend(arrival(), track, lists[at].gaps(class));
+                }
+                track.set_last(point, visits.tick);
+            };
+            pass(&mut profile.change, Class::Change);
+            if op != Op::Read {
+                pass(&mut profile.read, Class::Read);
+            }
+            if profile.change.has_updates {
+                store.pass_updates(arrival(), &mut lists[at]);
+            }
+        }
     }
 
     /// Nobody can touch the object any more.
@@ -258,7 +310,7 @@ impl Minimal {
         };
         self.compare(object, &touched, now);
         for (strand, at) in touched.strands {
-            self.index.remove(key(strand, object));
+            self.index.remove(strand.0, object.0);
             self.profiles[at as usize] = Profile::default();
             self.lists[at as usize] = Witnesses::default();
             self.unused.push(at);
@@ -275,11 +327,12 @@ impl Minimal {
                 ((PAIRS / pairs.max(1)).max(2), COMPARISONS)
             }
         };
+        let sorted = Sorted::new(&touched.witnesses, strands.len());
         // With many witnesses the first strands take all comparisons.
         let kept = vec![OnceCell::new(); strands.len()];
         let kept = |at: usize| -> &Kept<'_> {
             let lists = &self.lists[strands[at].1 as usize];
-            kept[at].get_or_init(|| lists.closed(&touched.witnesses, now))
+            kept[at].get_or_init(|| lists.closed(&sorted, now))
         };
         let pairs = (0..strands.len()).flat_map(|a| (0..strands.len()).map(move |b| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| a != b) {
@@ -306,37 +359,40 @@ impl Minimal {
     }
 }
 
-fn key(strand: StrandId, object: ObjectId) -> u64 {
-    u64::from(strand.0) << 32 | u64::from(object.0)
-}
-
 impl Analysis for Minimal {
-    fn fetch(&self, events: &[(Event, u64)]) {
-        let keys = events.iter().filter(|(event, _)| is_access(event.op));
-        let keys = keys.map(|(event, _)| key(event.strand, event.object()));
-        keys.for_each(|key| self.index.fetch(key));
+    fn fetch(&mut self, events: &[(Event, u64)]) {
+        self.ahead.clear();
+        self.taken = 0;
+        let is_growing = std::mem::take(&mut self.store.is_growing);
+        for &(event, _) in events {
+            if is_access(event.op) {
+                let at = self.profile(event);
+                prefetch(&self.profiles[at as usize]);
+                // Mostly no access looks at them.
+                if is_growing {
+                    self.lists[at as usize].fetch();
+                }
+                self.ahead.push(at);
+            } else if matches!(event.op, Op::CompareExchange | Op::Vain(_)) {
+                // It will come as an access, and strands are in the order of their first ones.
+                self.profile(event);
+            }
+        }
     }
 
-    fn accesses(&mut self, events: &[(Event, u64)], now: &mut Context) {
-        let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.clear();
-        for (event, _) in events {
-            if !matches!(self.strands.get(event.strand), Some(Some(_))) {
-                self.visits(event.strand, now);
-            }
-            let at = self.profile(event.strand, event.object());
-            prefetch(&self.profiles[at]);
-            ahead.push(at);
-        }
-        for (&(event, position), &at) in events.iter().zip(&ahead) {
-            self.access(at, event, position, now);
-        }
+    fn accesses(&mut self, run: &[(Event, u64)], now: &mut Context) {
+        let ahead = std::mem::take(&mut self.ahead);
+        self.take(run, &ahead[self.taken..][..run.len()], now);
+        self.taken += run.len();
         self.ahead = ahead;
     }
 
     fn step(&mut self, event: Event, position: u64, now: &mut Context) {
         match event.op {
-            op if is_access(op) => self.accesses(&[(event, position)], now),
+            op if is_access(op) => {
+                let profile = self.profile(event);
+                self.take(&[(event, position)], &[profile], now);
+            }
             Op::Begin => self.visits(event.strand, now).begin(),
             Op::End => self.visits(event.strand, now).open = false,
             Op::Retire => self.retire(event.object(), now),
@@ -352,7 +408,7 @@ impl Analysis for Minimal {
         }
     }
 
-    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+    fn finish(&mut self, now: &mut Context) -> Outcome {
         for object in (0..self.store.objects.len() as u32).map(ObjectId) {
             if let Some(touched) = self.store.objects.take(object) {
                 self.compare(object, &touched, now);

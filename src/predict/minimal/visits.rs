@@ -1,7 +1,7 @@
 //! The places that a strand has been to.
 
 use super::witnesses::{Mask, Track};
-use crate::dense::Sparse;
+use crate::dense::Grid;
 use crate::predict::{Context, LockState, Period};
 use crate::trace::StrandId;
 
@@ -46,12 +46,14 @@ struct Visit {
 /// visited to the first.
 #[derive(Debug)]
 pub(super) struct Visits {
+    strand: StrandId,
     /// By the strand's own numbers for them.
     visits: Vec<Visit>,
-    numbers: Sparse,
     /// The current place.
     pub(super) id: u32,
     pub(super) place: Place,
+    /// In a mask; 0 where it has no bit.
+    pub(super) bit: Mask,
     newest: u32,
     /// The transaction's places, as far as they have bits; all bits if there are others.
     pub(super) mask: Mask,
@@ -68,12 +70,13 @@ pub(super) struct Visits {
 }
 
 impl Visits {
-    pub(super) fn new(place: Place) -> Visits {
+    pub(super) fn new(strand: StrandId, place: Place, numbers: &mut Grid) -> Visits {
         let mut visits = Visits {
+            strand,
             visits: Vec::new(),
-            numbers: Sparse::default(),
             id: 0,
             place,
+            bit: 0,
             newest: END,
             mask: 0,
             tick: 0,
@@ -83,7 +86,7 @@ impl Visits {
             freed: 0,
             open: false,
         };
-        visits.enter(place);
+        visits.enter(place, numbers);
         visits
     }
 
@@ -122,23 +125,34 @@ impl Visits {
         self.begun = self.tick + 1;
         self.period = self.begun;
         self.open = true;
-        self.enter(self.place);
+        self.arrive(self.place, self.id);
     }
 
-    pub(super) fn enter(&mut self, place: Place) {
-        let next = self.visits.len() as u32;
-        let id = self.numbers.get_or_insert(place.0, next);
-        if id == next {
+    /// The strand comes to a place. `numbers` has each strand's number of the last place with a
+    /// lock state: a strand does not come back to a period that it has left.
+    pub(super) fn enter(&mut self, place: Place, numbers: &mut Grid) {
+        let (strand, state) = (self.strand.0, place.state().0);
+        let known = numbers.get(strand, state);
+        let known = known.filter(|&id| self.visits[id as usize].place == place);
+        let id = known.unwrap_or_else(|| {
+            let next = self.visits.len() as u32;
             self.visits.push(Visit {
                 place,
                 tick: 0,
                 newer: END,
                 older: END,
             });
-        }
+            numbers.insert(strand, state, next);
+            next
+        });
+        self.arrive(place, id);
+    }
+
+    fn arrive(&mut self, place: Place, id: u32) {
         let period = self.place.period();
         self.place = place;
         self.id = id;
+        self.bit = Mask::checked_shl(1, id).unwrap_or(0);
         if !self.open {
             return;
         }

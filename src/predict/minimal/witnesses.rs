@@ -3,7 +3,7 @@
 use super::Kept;
 use super::visits::Place;
 use crate::check::{Access, Transaction};
-use crate::dense::Shelf;
+use crate::dense::{Shelf, prefetch};
 use crate::predict::{Class, Context, Hold, LockState};
 use crate::trace::{BlockId, ObjectId, Op, SiteId, StrandId, Update};
 use std::borrow::Cow;
@@ -39,8 +39,8 @@ pub(super) struct Witness {
     begin: (u64, BlockId, SiteId),
     /// The number of its side; 0 until it has one.
     pub(super) side: Cell<u32>,
-    /// How many witnesses the object had with the one before in its list; 0 for the first.
-    before: u32,
+    /// The number of its list.
+    list: u32,
 }
 
 impl Witness {
@@ -63,14 +63,18 @@ impl Witness {
 /// mostly all.
 pub(super) type Mask = u32;
 
+/// So many lists a strand has at most for an object: two for each class.
+const LISTS: u32 = 32;
+
 /// One witness a place, among those of all strands for an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
-    len: usize,
-    /// How many witnesses the object had with the last one of these; 0 if there is none.
-    last: u32,
-    /// The places beyond the mask's, by the strand's numbers for them, sorted.
+    /// Its number among the lists of the object.
+    number: u32,
+    len: u32,
+    /// The places beyond the mask's, by the strand's numbers for them, sorted; and the highest.
     beyond: Vec<u32>,
+    highest: u32,
 }
 
 impl List {
@@ -87,7 +91,7 @@ impl List {
             Some(bit) => mask & bit != 0,
             None if known && !self.has_room(place, room) => true,
             // Most places are new, and have a higher number than all before.
-            None => self.beyond.last() >= Some(&id) && self.beyond.binary_search(&id).is_ok(),
+            None => id <= self.highest && self.beyond.binary_search(&id).is_ok(),
         }
     }
 
@@ -95,7 +99,7 @@ impl List {
     #[inline]
     fn has_room(&self, place: Place, room: usize) -> bool {
         let is_free = place.state() == LockState::FREE;
-        self.len < room.saturating_mul(1 + usize::from(is_free))
+        (self.len as usize) < room.saturating_mul(1 + usize::from(is_free))
     }
 
     /// False if there is no room.
@@ -112,6 +116,10 @@ impl List {
         // Whether it is taken or not, it need not be looked at again.
         match Mask::checked_shl(1, id) {
             Some(bit) => *mask |= bit,
+            None if id > self.highest => {
+                self.beyond.push(id);
+                self.highest = id;
+            }
             None => {
                 let at = self.beyond.partition_point(|&known| known < id);
                 self.beyond.insert(at, id);
@@ -120,41 +128,16 @@ impl List {
         let has_room = self.has_room(place, room);
         if has_room {
             let begin = transaction.and_then(|it| Some((it.begin?, it.block?, it.site)));
-            self.last = all.push(Witness {
+            all.push(Witness {
                 place,
                 points,
                 begin: begin.unwrap_or((0, BlockId(0), SiteId::NONE)),
                 side: Cell::default(),
-                before: self.last,
+                list: self.number,
             });
             self.len += 1;
         }
         has_room
-    }
-
-    /// To be asked when nothing will be added any more.
-    fn closed<'a>(&self, all: &'a Shelf<Witness>, now: &'a Context) -> Closed<'a> {
-        let mut witnesses = Vec::with_capacity(self.len);
-        let mut last = self.last;
-        while let Some(at) = last.checked_sub(1) {
-            let witness = all.get(at);
-            witnesses.push(witness);
-            last = witness.before;
-        }
-        witnesses.reverse();
-        let held = |witness: &&Witness| now.locks.held(witness.place.state());
-        let mut guards = Cow::Borrowed(witnesses.first().map_or(&[][..], held));
-        for held in witnesses.iter().skip(1).map(held) {
-            if guards.is_empty() {
-                break;
-            }
-            guards.to_mut().retain_mut(|guard| {
-                let same = held.iter().find(|hold| hold.lock == guard.lock);
-                guard.shared |= same.is_some_and(|hold| hold.shared);
-                same.is_some()
-            });
-        }
-        Closed { witnesses, guards }
     }
 }
 
@@ -171,7 +154,7 @@ pub(super) struct Track {
     state: LockState,
     op: Option<Op>,
     /// There are tracks of updates beside this one.
-    has_updates: bool,
+    pub(super) has_updates: bool,
 }
 
 impl Track {
@@ -198,24 +181,94 @@ impl Track {
 pub(super) struct Lists {
     pub(super) betweens: List,
     pub(super) gaps: List,
+    /// The first gaps, so many, are those of changes.
+    shared: u32,
+}
+
+impl Lists {
+    /// Those whose numbers begin with this one.
+    fn new(number: u32) -> Lists {
+        let list = |number| List {
+            number,
+            ..List::default()
+        };
+        Lists {
+            betweens: list(number),
+            gaps: list(number + 1),
+            shared: 0,
+        }
+    }
 }
 
 /// The tracks of a strand and an object, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Profile {
-    read: Track,
-    change: Track,
+    pub(super) read: Track,
+    pub(super) change: Track,
 }
 
 const _: () = assert!(size_of::<Profile>() == 64);
+
+/// The witnesses of an object by their lists, each list in the order in which it grew.
+pub(super) struct Sorted<'a> {
+    witnesses: Vec<&'a Witness>,
+    /// Where each list begins, by its number; the next one begins where it ends.
+    starts: Vec<usize>,
+}
+
+impl<'a> Sorted<'a> {
+    /// Of an object that so many strands have touched.
+    pub(super) fn new(all: &'a Shelf<Witness>, strands: usize) -> Sorted<'a> {
+        // First where each list ends. Filled from the last witness on, it ends where it begins.
+        let mut starts = vec![0; strands * LISTS as usize + 1];
+        for witness in all.iter() {
+            starts[witness.list as usize] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut witnesses: Vec<&Witness> = all.iter().collect();
+        for witness in all.iter().rev() {
+            let start = &mut starts[witness.list as usize];
+            *start -= 1;
+            witnesses[*start] = witness;
+        }
+        Sorted { witnesses, starts }
+    }
+
+    fn list(&self, list: &List) -> &[&'a Witness] {
+        let at = list.number as usize;
+        &self.witnesses[self.starts[at]..self.starts[at + 1]]
+    }
+}
 
 /// Witnesses, and the locks that are held at all their places, each shared where it is so at one of
 /// them.
 #[derive(Clone)]
 pub(super) struct Closed<'a> {
-    pub(super) witnesses: Vec<&'a Witness>,
+    pub(super) witnesses: Cow<'a, [&'a Witness]>,
     pub(super) guards: Cow<'a, [Hold]>,
+}
+
+impl<'a> Closed<'a> {
+    fn new(witnesses: Cow<'a, [&'a Witness]>, now: &'a Context) -> Closed<'a> {
+        let held = |witness: &&Witness| now.locks.held(witness.place.state());
+        let mut guards = Cow::Borrowed(witnesses.first().map_or(&[][..], held));
+        for held in witnesses.iter().skip(1).map(held) {
+            if guards.is_empty() {
+                break;
+            }
+            guards.to_mut().retain_mut(|guard| {
+                let same = held.iter().find(|hold| hold.lock == guard.lock);
+                guard.shared |= same.is_some_and(|hold| hold.shared);
+                same.is_some()
+            });
+        }
+        Closed { witnesses, guards }
+    }
 }
 
 /// The witnesses of a [`Profile`].
@@ -231,7 +284,17 @@ pub(super) struct Witnesses {
 }
 
 impl Witnesses {
-    pub(super) fn lists(&self) -> impl Iterator<Item = (Class, &Lists)> {
+    /// Of the strand that was the `rank`th to touch the object.
+    pub(super) fn new(rank: usize) -> Witnesses {
+        let first = rank as u32 * LISTS;
+        Witnesses {
+            read: Lists::new(first),
+            change: Lists::new(first + 2),
+            updates: Vec::new(),
+        }
+    }
+
+    fn lists(&self) -> impl Iterator<Item = (Class, &Lists)> {
         let plain = [(Class::Read, &self.read), (Class::Change, &self.change)];
         let updates = self.updates.iter();
         let updates = updates.map(|(kind, _, lists)| (Class::Update(*kind), lists));
@@ -240,16 +303,27 @@ impl Witnesses {
 
     /// By class the accesses that may come between, and the gaps. Of a kind of update that the
     /// strand has not made, the gaps are those of changes.
-    pub(super) fn closed<'a>(&self, all: &'a Shelf<Witness>, now: &'a Context) -> Kept<'a> {
-        let closed = |list: &List| list.closed(all, now);
-        self.lists()
-            .map(|(class, lists)| (class, closed(&lists.betweens), closed(&lists.gaps)))
-            .collect()
+    pub(super) fn closed<'a>(&self, all: &'a Sorted<'_>, now: &'a Context) -> Kept<'a> {
+        let gaps = |lists: &Lists| {
+            let shared = &all.list(&self.change.gaps)[..lists.shared as usize];
+            let own = all.list(&lists.gaps);
+            if shared.is_empty() {
+                Cow::Borrowed(own)
+            } else {
+                Cow::Owned([shared, own].concat())
+            }
+        };
+        let close = |(class, lists): (Class, &Lists)| {
+            let betweens = Cow::Borrowed(all.list(&lists.betweens));
+            let [betweens, gaps] = [betweens, gaps(lists)].map(|list| Closed::new(list, now));
+            (class, betweens, gaps)
+        };
+        self.lists().map(close).collect()
     }
 
     pub(super) fn count(&self) -> usize {
         let of = |lists: &Lists| lists.betweens.len + lists.gaps.len;
-        self.lists().map(|(_, lists)| of(lists)).sum()
+        self.lists().map(|(_, lists)| of(lists) as usize).sum()
     }
 
     /// What is kept of a class of accesses.
@@ -272,35 +346,40 @@ impl Witnesses {
                 betweens: 0,
                 ..profile.change
             };
-            let lists = Lists {
-                betweens: List::default(),
-                gaps: self.change.gaps.clone(),
+            let at = self.updates.len();
+            let mut lists = Lists::new(self.change.betweens.number + 2 + 2 * at as u32);
+            let known = &self.change.gaps;
+            lists.gaps = List {
+                number: lists.gaps.number,
+                ..known.clone()
             };
+            lists.shared = known.len;
             self.updates.push((kind, track, lists));
-            self.updates.len() - 1
+            at
         });
         let (_, track, lists) = &mut self.updates[at];
         (track, lists)
     }
 
-    /// Calls back with what is kept of each class that an access conflicts with.
+    /// The lists of reads and changes are looked at soon.
     #[inline]
-    pub(super) fn conflicting(
-        &mut self,
-        op: Op,
-        profile: &mut Profile,
-        mut each: impl FnMut(&mut Track, &mut List),
-    ) {
-        each(&mut profile.change, &mut self.change.gaps);
-        if op != Op::Read {
-            each(&mut profile.read, &mut self.read.gaps);
+    pub(super) fn fetch(&self) {
+        prefetch(&self.read);
+        prefetch(&self.change);
+    }
+
+    /// The gaps for reads or changes.
+    pub(super) fn gaps(&mut self, class: Class) -> &mut List {
+        match class {
+            Class::Read => &mut self.read.gaps,
+            _ => &mut self.change.gaps,
         }
-        if profile.change.has_updates {
-            for (kind, track, lists) in &mut self.updates {
-                if op != Op::Update(*kind) {
-                    each(track, &mut lists.gaps);
-                }
-            }
-        }
+    }
+
+    /// What is kept of each kind of update that an access conflicts with.
+    pub(super) fn updates(&mut self, op: Op) -> impl Iterator<Item = (&mut Track, &mut List)> {
+        let others = self.updates.iter_mut();
+        let others = others.filter(move |(kind, ..)| op != Op::Update(*kind));
+        others.map(|(_, track, lists)| (track, &mut lists.gaps))
     }
 }

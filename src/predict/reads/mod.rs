@@ -153,6 +153,13 @@ impl Reads {
         }
     }
 
+    /// Takes accesses, as [`step`](Self::step) does.
+    pub(super) fn accesses(&mut self, run: &[(Event, u64)]) {
+        if self.is_on {
+            run.iter().for_each(|&(event, at)| self.step(event, at));
+        }
+    }
+
     /// Takes the next event, which was [classified](Self::classify).
     #[inline]
     pub fn step(&mut self, event: Event, position: u64) {

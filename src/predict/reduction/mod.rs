@@ -259,7 +259,7 @@ impl Analysis for Reduction {
         }
     }
 
-    fn finish(mut self: Box<Self>, now: &mut Context) -> Outcome {
+    fn finish(&mut self, now: &mut Context) -> Outcome {
         for strand in 0..self.open.len() {
             self.close(StrandId(strand as u32));
         }

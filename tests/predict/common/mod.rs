@@ -118,6 +118,7 @@ pub(crate) fn predict_by(mut predictor: Predictor, trace: &[Event]) -> Outcome {
     let Predictions {
         mut outcome,
         ledger,
+        ..
     } = predictor.finish();
     let original = |step: &mut Step| {
         step.access.strand = ledger.strand_number(step.access.strand);

@@ -66,7 +66,7 @@ fn a_transaction_that_was_split_is_scheduled_from_the_split_on() {
     let tail = trace("1: Rx Ry ]; 2: [ Wx Wy ]");
     let last = positions[positions.len() - 1];
     let mut now = Context::default();
-    let mut blocks = Box::new(Blocks::new());
+    let mut blocks = Blocks::new();
     let all = events.iter().chain(&tail);
     for (&event, position) in all.zip(positions.into_iter().chain(last + 1..)) {
         now.step(event, position);

@@ -221,7 +221,7 @@ fn equal_transactions_and_repeated_sections_are_kept_once() {
     let text = format!("1: [ {} ];", "+l Wx Ry -l ".repeat(50)).repeat(3) + "2: [ +l Wx -l ]";
     feed(&mut now, &mut reduction, &one_block(&text));
     assert!(reduction.kept() <= 8 + 3, "{}", reduction.kept());
-    let outcome = Box::new(reduction).finish(&mut now);
+    let outcome = reduction.finish(&mut now);
     assert_eq!(outcome.predictions.len(), 1);
     assert_eq!(outcome.predictions[0].count, 3);
 }
