@@ -628,3 +628,12 @@ mod programs {
         ));
     }
 }
+
+#[test]
+fn a_read_may_have_seen_the_write_of_a_strand_that_does_nothing_else() {
+    // Strand 4 is known to nobody: it neither waits nor is waited for.
+    silent(
+        "0: acq L rel L; 1: begin; 0: acq K; 2: acq M; 3: or v; 2: acq L; 0: or v; 4: add w; 0: r w; \
+         2: rel L; 1: acq L add v w v rel L",
+    );
+}

@@ -98,7 +98,7 @@ impl Window {
         let mut needs = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
             let mut wait = |item: usize, other: StrandId, position: u64| {
-                let (base, limit) = (base[other.0 as usize], limits[other.0 as usize]);
+                let (base, limit) = (of(base, other), of(limits, other));
                 if skeleton.has_steps(other, base.max(limit), position) {
                     // Never: only an item that need not run can wait for what is in no lane.
                     needs.push(((number, item), (number, usize::MAX)));
@@ -307,14 +307,19 @@ fn reach(needs: &Needs<'_>, points: &[Point], ends: &[(StrandId, u64)]) -> Vec<u
     reached
 }
 
+/// How far a strand comes. One that only accesses is not in the table, unless something has to wait
+/// for it: it does not run.
+fn of(table: &[u64], strand: StrandId) -> u64 {
+    table.get(strand.0 as usize).copied().unwrap_or(0)
+}
+
 /// The reads of a window that come after a write of another strand, and these writes.
 fn marks(needs: &Needs<'_>, base: &[u64], limits: &[u64]) -> Vec<(Event, u64)> {
     let mut marks = Vec::new();
     for (strand, (&from, &to)) in (0..).map(StrandId).zip(base.iter().zip(limits)) {
         needs.sources(strand, (from, to), |read, writer, write| {
             marks.push((mark(strand), read));
-            let at = writer.0 as usize;
-            if base[at] < write && write <= limits[at] {
+            if of(base, writer) < write && write <= of(limits, writer) {
                 marks.push((mark(writer), write));
             }
         });
@@ -359,7 +364,7 @@ fn first_open(needs: &Needs<'_>, points: &[Point], base: &[u64], strand: StrandI
     let own = (0, base[strand.0 as usize]);
     let mut open = Vec::new();
     needs.skeleton.waits(strand, own, |event, other, position| {
-        let reached = base[other.0 as usize];
+        let reached = of(base, other);
         let is_missed = |point: &Point| {
             let at = point.position;
             point.event.strand == other && reached < at && at <= position
@@ -368,7 +373,7 @@ fn first_open(needs: &Needs<'_>, points: &[Point], base: &[u64], strand: StrandI
         open.extend((has_steps || points.iter().any(is_missed)).then_some(event));
     });
     let mut reach = |event, other: StrandId, position| {
-        open.extend((base[other.0 as usize] < position).then_some(event));
+        open.extend((of(base, other) < position).then_some(event));
     };
     needs.skeleton.hand_overs(strand, own, &mut reach);
     needs.sources(strand, own, &mut reach);
