@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -107,7 +108,6 @@ impl<'a> Key<'a> {
 
     /// The number of a name that is a letter of ASCII and a number without leading zeros, of up to
     /// seven digits.
-    #[inline(always)]
     fn number(&self) -> Option<usize> {
         let digits = self.bytes.len().wrapping_sub(1);
         if !(1..8).contains(&digits) || !(self.word as u8).is_ascii_alphabetic() {
@@ -141,12 +141,11 @@ pub(crate) fn first_bytes(word: u64, count: usize) -> u64 {
 #[inline(always)]
 pub(crate) fn canonical(word: u64, count: usize) -> Option<u32> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
-    // The digits become the high bytes, with zeros before them: eight digits in all.
-    let padding = ZEROS.checked_shr(8 * count as u32).unwrap_or(0);
-    let text = word << (64 - 8 * count) | padding;
-    let values = text.wrapping_sub(ZEROS);
+    // The digits' values become the high bytes, with zeros before them: eight digits in all.
+    let values = (word ^ ZEROS) << (64 - 8 * count);
     let beyond = values | values.wrapping_add(0x7676_7676_7676_7676);
-    if beyond & 0x8080_8080_8080_8080 != 0 || count > 1 && word as u8 == b'0' {
+    let leading = (count > 1) & (word as u8 == b'0');
+    if (beyond & 0x8080_8080_8080_8080 != 0) | leading {
         return None;
     }
     let pairs = (values * 10 + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -183,23 +182,45 @@ impl Interner {
         (key.word as u8 == self.letter).then(|| key.number())?
     }
 
+    /// The place in the array of a name inside a text, if it has one. At least nine bytes of the
+    /// text follow the name's start.
     #[inline(always)]
+    fn place(&self, text: &[u8], name: &Range<usize>) -> Option<usize> {
+        let digits = name.end.wrapping_sub(name.start + 1);
+        // While there is no letter the array is empty.
+        if !(1..8).contains(&digits) || text[name.start] != self.letter {
+            return None;
+        }
+        let number = canonical(load(text, name.start + 1), digits)? as usize;
+        (number < self.numbered.len()).then_some(number)
+    }
+
     pub(crate) fn get(&self, key: &Key<'_>) -> Option<u32> {
         let numbered = self
             .number(key)
             .and_then(|number| self.numbered.get(number));
         match numbered {
             Some(id1) => id1.checked_sub(1),
-            None => self.get_other(key),
+            None => self.get_other(key.bytes),
         }
     }
 
-    /// The key's place in the array, if it has one; it is brought into the cache.
+    /// As [`get`](Self::get), for a name inside a text; see [`place`](Self::place).
     #[inline(always)]
-    pub(crate) fn fetch(&self, key: &Key<'_>) -> Option<u32> {
-        let number = self.number(key)?;
-        prefetch(self.numbered.get(number)?);
-        Some(number as u32)
+    pub(crate) fn get_within(&self, text: &[u8], name: Range<usize>) -> Option<u32> {
+        match self.place(text, &name) {
+            Some(place) => self.numbered[place].checked_sub(1),
+            None => self.get_other(&text[name]),
+        }
+    }
+
+    /// The place in the array of a name inside a text, if it has one; it is brought into the
+    /// cache.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, text: &[u8], name: &Range<usize>) -> Option<u32> {
+        let place = self.place(text, name)?;
+        prefetch(&self.numbered[place]);
+        Some(place as u32)
     }
 
     /// The number of the name with this place in the array.
@@ -209,8 +230,8 @@ impl Interner {
     }
 
     #[inline(never)]
-    fn get_other(&self, key: &Key<'_>) -> Option<u32> {
-        self.others.get(key.bytes).copied()
+    fn get_other(&self, name: &[u8]) -> Option<u32> {
+        self.others.get(name).copied()
     }
 
     /// The key must not be there yet.

@@ -1,26 +1,38 @@
 //! The names of a text, each kind of thing for itself.
 
+use std::ops::Range;
+
 use crate::trace::intern::{Interner, Key};
 use crate::trace::op::Target;
 use crate::trace::tables::{Definition, Named};
 use crate::trace::{ObjectKind, Op, SiteId, Tables};
 
-/// How many kinds of things have names of their own.
-const SPACES: usize = 5;
-
-/// Which names it is among: locks and all other objects have different ones.
-#[inline(always)]
-fn space(named: Named) -> usize {
-    match named {
-        Named::Strand => 0,
-        Named::Block => 1,
-        Named::Label => 2,
-        Named::Object(ObjectKind::Lock) => 3,
-        Named::Object(_) => VARIABLES,
-    }
+/// What has names of its own.
+#[derive(Clone, Copy)]
+pub(super) enum Space {
+    Strands,
+    Blocks,
+    Labels,
+    Locks,
+    /// All other objects.
+    Variables,
 }
 
-const VARIABLES: usize = 4;
+const SPACES: usize = Space::Variables as usize + 1;
+
+impl Space {
+    /// Where the name of such a thing is.
+    #[inline(always)]
+    pub(super) fn of(named: Named) -> Self {
+        match named {
+            Named::Strand => Space::Strands,
+            Named::Block => Space::Blocks,
+            Named::Label => Space::Labels,
+            Named::Object(ObjectKind::Lock) => Space::Locks,
+            Named::Object(_) => Space::Variables,
+        }
+    }
+}
 
 /// What an operation's target is, if its name is all that is to be read of it.
 pub(super) fn of_target(op: Op, target: Target) -> Option<Named> {
@@ -41,7 +53,7 @@ fn retires(op: Op) -> bool {
 /// Gives numbers to the names of a text.
 #[derive(Default)]
 pub struct Registry {
-    /// For each [`space`] the numbers of its names.
+    /// For each [`Space`] the numbers of its names.
     ids: [Interner; SPACES],
     strands: u32,
     blocks: u32,
@@ -63,22 +75,32 @@ impl Registry {
 
     /// The number of a name that has come before.
     #[inline(always)]
-    pub(super) fn known(&self, named: Named, key: &Key<'_>) -> Option<u32> {
-        self.ids[space(named)].get(key)
+    fn known(&self, named: Named, key: &Key<'_>) -> Option<u32> {
+        self.ids[Space::of(named) as usize].get(key)
     }
 
-    /// Where the number of a name is to be found, if it is a variable's with a place of its own;
-    /// the place is on its way into the cache.
+    /// The number of the name in a place of a text, if it has come before.
     #[inline(always)]
-    pub(super) fn place_of_variable(&self, named: Named, key: &Key<'_>) -> Option<u32> {
-        let is_variable = space(named) == VARIABLES;
-        is_variable.then(|| self.ids[VARIABLES].fetch(key))?
+    pub(super) fn known_within(
+        &self,
+        space: Space,
+        text: &[u8],
+        name: Range<usize>,
+    ) -> Option<u32> {
+        self.ids[space as usize].get_within(text, name)
+    }
+
+    /// Where the number of the variable in a place of a text is to be found, if it has a place of
+    /// its own, which is on its way into the cache.
+    #[inline(always)]
+    pub(super) fn place_of_variable(&self, text: &[u8], name: &Range<usize>) -> Option<u32> {
+        self.ids[Space::Variables as usize].fetch(text, name)
     }
 
     /// The number of the variable whose name has this place, if it has one.
     #[inline(always)]
     pub(super) fn variable_at(&self, place: u32) -> Option<u32> {
-        self.ids[VARIABLES].at(place)
+        self.ids[Space::Variables as usize].at(place)
     }
 
     pub(super) fn strand(&mut self, key: &Key<'_>) -> u32 {
@@ -99,7 +121,7 @@ impl Registry {
         let named = Named::Object(kind);
         let id = self.number(named, key);
         if retires(op) {
-            self.ids[space(named)].remove(key);
+            self.ids[Space::of(named) as usize].remove(key);
             self.retired.push(id);
         }
         id
@@ -126,7 +148,7 @@ impl Registry {
             *next += 1;
             *next - 1
         });
-        self.ids[space(named)].insert(key, id);
+        self.ids[Space::of(named) as usize].insert(key, id);
         self.definitions
             .push(Definition::new(named, id, key.bytes()));
         id

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::lines::{Lines, shown};
 use super::marks;
-use super::names::{self, Registry};
+use super::names::{self, Registry, Space};
 use super::text::{Batch, Parser, Syntax, Text};
-use crate::trace::intern::{Key, canonical, first_bytes, load};
+use crate::trace::intern::{Key, canonical, load};
 use crate::trace::op::{self, TABLE, Target};
 use crate::trace::tables::Named;
 use crate::trace::{Error, Event, MAX_NAME, ObjectKind, Op, Place, SiteId, StrandId, Tables};
@@ -38,40 +38,47 @@ pub struct Std {
 
 /// The usual operations by the bytes of their names, each in a slot of its own.
 struct Operations {
-    slots: Box<[Operation]>,
+    slots: Box<[Operation; Operations::SLOTS]>,
     /// The slot of a name is in the high bits of its product with this.
     factor: u64,
 }
 
 #[derive(Clone, Copy)]
 struct Operation {
+    /// The name and the parenthesis behind it; zeros behind that.
     name: u64,
-    length: usize,
+    /// The name's length.
+    length: u8,
     op: Op,
     /// What the target is.
     named: Named,
+    /// Where the target's name is.
+    space: Space,
 }
 
 impl Operations {
     const BITS: u32 = 10;
+    const SLOTS: usize = 1 << Self::BITS;
 
-    /// The operation whose name is the first bytes of a word.
+    /// The operation whose name, and the parenthesis behind it, are the first bytes of a word.
     #[inline(always)]
-    fn get(&self, name: u64, length: usize) -> Option<&Operation> {
+    fn get(&self, word: u64) -> Option<&Operation> {
+        let name = marks::through_first(word, b'(');
         let found = &self.slots[slot(name, self.factor)];
-        (found.name == name && found.length == length).then_some(found)
+        (found.name == name).then_some(found)
     }
 
     /// With every operation in the slot that the factor gives it, unless two have the same.
     fn by(factor: u64, operations: &[Operation]) -> Option<Self> {
-        // No name is empty.
+        // No word that has a parenthesis is 0, and none that has not is the name of anything.
         let nothing = Operation {
             name: 0,
-            length: usize::MAX,
+            length: 0,
             op: Op::Read,
             named: Named::Label,
+            space: Space::Labels,
         };
-        let mut slots = vec![nothing; 1 << Self::BITS].into_boxed_slice();
+        let mut slots = Box::new([nothing; Self::SLOTS]);
         for operation in operations {
             let slot = &mut slots[slot(operation.name, factor)];
             if slot.name != 0 {
@@ -91,13 +98,14 @@ fn slot(name: u64, factor: u64) -> usize {
 impl Default for Operations {
     fn default() -> Self {
         let usual = TABLE.iter().filter_map(|row| {
-            let key = Key::new(row.std.as_bytes());
-            let length = key.bytes().len();
-            (length <= 8).then_some(Operation {
-                name: key.word(),
-                length,
+            let name = format!("{}(", row.std);
+            let named = names::of_target(row.op, row.target)?;
+            (name.len() <= 8).then(|| Operation {
+                name: Key::new(name.as_bytes()).word(),
+                length: row.std.len() as u8,
                 op: row.op,
-                named: names::of_target(row.op, row.target)?,
+                named,
+                space: Space::of(named),
             })
         });
         let usual: Vec<Operation> = usual.collect();
@@ -221,17 +229,19 @@ impl Std {
         events: &mut Vec<Event>,
     ) -> usize {
         let before = events.len();
+        events.reserve(GROUP);
         // For each line a bit: whether its target is a place, and not yet a number.
         let (mut places, mut bit) = (0_u64, 1);
-        let lines = marks.chunks_exact(3).take(GROUP);
-        events.extend(lines.map_while(|marks| {
+        for marks in marks.chunks_exact(3).take(GROUP) {
             let line = Line::new(start, marks);
-            let (event, is_place) = self.usual(registry, text, &line, places == 0)?;
+            let Some((event, is_place)) = self.usual(registry, text, &line, places == 0) else {
+                break;
+            };
             places |= if is_place { bit } else { 0 };
             bit <<= 1;
             start = line.third + 1;
-            Some(event)
-        }));
+            events.push(event);
+        }
         let events = &mut events[before..];
         while places != 0 {
             let at = places.trailing_zeros() as usize;
@@ -248,8 +258,8 @@ impl Std {
     /// The number of the new name on a usual line.
     fn define(&self, text: &[u8], marks: &[u32], registry: &mut Registry) -> u32 {
         let operation = self.operation(text, marks[0] as usize, marks[1] as usize);
-        let (_, named, key) = operation.expect("a usual line");
-        registry.number(named, &key)
+        let (operation, Range { start, end }) = operation.expect("a usual line");
+        registry.number(operation.named, &Key::within(text, start, end))
     }
 
     /// The event on a line in the form that most lines have, of a thread that has come before; and
@@ -269,42 +279,48 @@ impl Std {
             second,
             third,
         } = line;
-        let three = text[first] == b'|' && text[second] == b'|' && text[third] == b'\n';
+        // Each of them ends a field or a line.
+        let three = text[first] & text[second] == b'|' && text[third] == b'\n';
         if !three || third - start > MAX_NAME {
             return None;
         }
-        let strand = registry.known(Named::Strand, &Key::within(text, start, first))?;
-        let (op, named, key) = self.operation(text, first, second)?;
+        let strand = registry.known_within(Space::Strands, text, start..first)?;
+        let (operation, name) = self.operation(text, first, second)?;
         let digits = third - (second + 1);
         if !(1..=8).contains(&digits) {
             return None;
         }
         let site = canonical(load(text, second + 1), digits)?;
-        // A name gets its number only where nothing else can be wrong with the line.
-        let place = registry.place_of_variable(named, &key);
-        let target = match place.or_else(|| registry.known(named, &key)) {
+        let event = |target| Event::new(StrandId(strand), operation.op, target, SiteId(site));
+        if let Space::Variables = operation.space {
+            if let Some(place) = registry.place_of_variable(text, &name) {
+                return Some((event(place), true));
+            }
+        }
+        let target = match registry.known_within(operation.space, text, name.clone()) {
             Some(target) => target,
-            None if may_define => registry.number(named, &key),
+            // A name gets its number only where nothing else can be wrong with the line.
+            None if may_define => {
+                let key = Key::within(text, name.start, name.end);
+                registry.number(operation.named, &key)
+            }
             None => return None,
         };
-        let event = Event::new(StrandId(strand), op, target, SiteId(site));
-        Some((event, place.is_some()))
+        Some((event(target), false))
     }
 
-    /// The operation in the second field of a line, what its target is, and the target's name.
+    /// The operation in the second field of a line, and where its target's name is.
     #[inline(always)]
-    fn operation<'t>(
+    fn operation(
         &self,
-        text: &'t [u8],
+        text: &[u8],
         first: usize,
         second: usize,
-    ) -> Option<(Op, Named, Key<'t>)> {
-        let word = load(text, first + 1);
-        let length = marks::first(word, b'(')?;
-        let operation = self.operations.get(first_bytes(word, length), length)?;
-        let (from, to) = (first + 1 + length + 1, second - 1);
-        let is_whole = from < to && text[to] == b')';
-        is_whole.then(|| (operation.op, operation.named, Key::within(text, from, to)))
+    ) -> Option<(&Operation, Range<usize>)> {
+        let operation = self.operations.get(load(text, first + 1))?;
+        let name = first + 2 + usize::from(operation.length)..second - 1;
+        let is_whole = name.start < name.end && text[name.end] == b')';
+        is_whole.then_some((operation, name))
     }
 }
 
