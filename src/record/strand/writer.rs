@@ -102,7 +102,7 @@ impl<'a> Writer<'a> {
     /// blocks.
     #[inline(always)]
     pub(in crate::record) fn is_inside(&self) -> bool {
-        self.state().0 == State::INSIDE.0 && !self.0.buffer.is_full()
+        self.state().is(State::INSIDE) && !self.0.buffer.is_full()
     }
 
     /// Writes such a record and publishes it.
@@ -236,7 +236,7 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     pub(in crate::record) fn slot_at_begin(&self) -> Option<*mut Slot> {
         let next = self.0.buffer.next();
-        if self.state().0 == State::AT_BEGIN.0 && !self.0.buffer.is_end(next) {
+        if self.state().is(State::AT_BEGIN) && !self.0.buffer.is_end(next) {
             Some(next)
         } else {
             None
@@ -387,7 +387,7 @@ impl<'a> Writer<'a> {
     extern "C" fn close_section(self) {
         let (buffer, next) = (&self.0.buffer, self.0.buffer.next());
         buffer.amend(next, buffer.unpublished(next).section());
-        if self.state().without(State::HELD).0 == State::INSIDE.0 {
+        if self.state().without(State::HELD).is(State::INSIDE) {
             self.0.state.set(State::INSIDE);
         } else {
             self.0.clear_held();
@@ -477,7 +477,7 @@ impl Strand {
     /// blocks, after which an end is said once more than it was, and nobody minds.
     #[inline(always)]
     pub(in crate::record) fn try_begin(&self, block: &'static Block) -> bool {
-        let is_usual = self.state.get() == State::AFTERWARDS
+        let is_usual = self.state.get().is(State::AFTERWARDS)
             && ptr::eq(self.block.get(), block)
             && !std::thread::panicking();
         if is_usual {
@@ -506,7 +506,7 @@ impl Strand {
     /// one records after that says itself that the block has ended.
     #[inline(always)]
     pub(in crate::record) fn try_end(&self) -> bool {
-        let is_usual = self.state.get() == State::INSIDE && !std::thread::panicking();
+        let is_usual = self.state.get().is(State::INSIDE) && !std::thread::panicking();
         if is_usual {
             self.state.set(State::AFTERWARDS);
             self.new_epoch();
