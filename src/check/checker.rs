@@ -370,17 +370,38 @@ impl Back {
     /// Gives an event that counts to the engine, as what it stands for.
     #[inline(always)]
     fn lower<E: Inlined, const RUST: bool>(&mut self, engine: &mut E, event: Event, position: u64) {
-        let mut take = |lowered: Event| {
-            self.open.note(&lowered);
-            if let Some(violation) = engine.take(&lowered, position) {
-                self.found.push((violation, event.site));
-            }
-        };
-        if self.lowering.stands_under::<RUST>(&event) {
+        let Self {
+            lowering,
+            open,
+            found,
+        } = self;
+        let stands = lowering.stands_under::<RUST>(&event);
+        if stands && !RUST {
+            // Most events take this way, and the loop over them is to have the engine inside it.
+            return give(engine, event, event.site, position, open, found);
+        }
+        let mut take = |lowered| give(engine, lowered, event.site, position, open, found);
+        if stands {
             take(event);
         } else {
-            self.lowering.lower_other(event, &mut take);
+            lowering.lower_other(event, &mut take);
         }
+    }
+}
+
+/// Gives an event to the engine, which stands for one that was recorded at the site.
+#[inline(always)]
+fn give<E: Inlined>(
+    engine: &mut E,
+    event: Event,
+    site: SiteId,
+    position: u64,
+    open: &mut OpenTransactions,
+    found: &mut Vec<(Box<Violation>, SiteId)>,
+) {
+    open.note(&event);
+    if let Some(violation) = engine.take(&event, position) {
+        found.push((violation, site));
     }
 }
 

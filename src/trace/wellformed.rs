@@ -291,19 +291,18 @@ impl WellFormed {
                 &mut self.strands[event.strand]
             }
         };
-        // Before all else, so that an access is not decided by a jump among many.
-        if matches!(event.op, Op::Read | Op::Write) {
-            return Ok(true);
+        // Before all else and without a branch among them: which of the four comes next is as good
+        // as random, and they are most events.
+        if matches!(event.op, Op::Read | Op::Write | Op::Begin | Op::End) {
+            let (begins, ends) = (event.op == Op::Begin, event.op == Op::End);
+            if ends & (strand.depth == 0) {
+                return Err(Rule::EndWithoutBegin);
+            }
+            let outermost = strand.depth == u32::from(ends);
+            strand.depth = strand.depth + u32::from(begins) - u32::from(ends);
+            return Ok(outermost | !(begins | ends));
         }
         match event.op {
-            Op::Begin => {
-                strand.depth += 1;
-                Ok(strand.depth == 1)
-            }
-            Op::End => {
-                strand.depth = strand.depth.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
-                Ok(strand.depth == 0)
-            }
             Op::Acquire => self.acquire(event),
             Op::Release => self.release(event),
             _ => self.take_rarer(event),

@@ -108,6 +108,7 @@ mod lines;
 mod marks;
 mod names;
 mod reader;
+mod recent;
 mod roadrunner;
 mod text;
 mod writer;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::lines::{Lines, shown};
 use super::marks;
 use super::names::{self, Registry, Space};
+use super::recent::Recent;
 use super::text::{Batch, Parser, Syntax, Text};
 use crate::trace::intern::{Key, canonical, load};
 use crate::trace::op::{self, TABLE, Target};
@@ -33,7 +34,15 @@ pub type StdReader<R> = Text<Parser<Std, R>>;
 pub struct Std {
     /// Where the fields of the window end, and three more.
     marks: Vec<u32>,
+    fields: Fields,
+}
+
+/// What the fields of usual lines stand for.
+#[derive(Default)]
+struct Fields {
     operations: Operations,
+    strands: Recent,
+    sites: Recent,
 }
 
 /// The usual operations by the bytes of their names, each in a slot of its own.
@@ -164,7 +173,8 @@ impl Std {
         self.marks.extend([lines.whole() as u32 - 1; 3]);
         let mut at = 0;
         while lines.start < lines.whole() {
-            at += 3 * self.parse_usual(&self.marks[at..], lines, registry, batch);
+            let marks = &self.marks[at..];
+            at += 3 * self.fields.parse_usual(marks, lines, registry, batch);
             if lines.start == lines.whole() {
                 break;
             }
@@ -189,10 +199,12 @@ impl Std {
         }
         Ok(())
     }
+}
 
+impl Fields {
     /// Parses lines as long as they are usual; answers how many those are.
     fn parse_usual<R: Read>(
-        &self,
+        &mut self,
         marks: &[u32],
         lines: &mut Lines<R>,
         registry: &mut Registry,
@@ -221,7 +233,7 @@ impl Std {
     /// The places of variables in their table are fetched on the way, and asked for at the end, so
     /// that the lines do not wait for memory.
     fn parse_group(
-        &self,
+        &mut self,
         text: &[u8],
         mut start: usize,
         marks: &[u32],
@@ -267,7 +279,7 @@ impl Std {
     /// of the lines, so any other new name has to wait until it `may_define`.
     #[inline(always)]
     fn usual(
-        &self,
+        &mut self,
         registry: &mut Registry,
         text: &[u8],
         line: &Line,
@@ -284,13 +296,16 @@ impl Std {
         if !three || third - start > MAX_NAME {
             return None;
         }
-        let strand = registry.known_within(Space::Strands, text, start..first)?;
+        let (strand, site) = (start..first, second + 1..third);
+        let strand = match self.strands.get(text, &strand) {
+            Some(id) => id,
+            None => self.strand(text, strand, registry)?,
+        };
+        let site = match self.sites.get(text, &site) {
+            Some(number) => number,
+            None => self.site(text, site)?,
+        };
         let (operation, name) = self.operation(text, first, second)?;
-        let digits = third - (second + 1);
-        if !(1..=8).contains(&digits) {
-            return None;
-        }
-        let site = canonical(load(text, second + 1), digits)?;
         let event = |target| Event::new(StrandId(strand), operation.op, target, SiteId(site));
         if let Space::Variables = operation.space {
             if let Some(place) = registry.place_of_variable(text, &name) {
@@ -307,6 +322,25 @@ impl Std {
             None => return None,
         };
         Some((event(target), false))
+    }
+
+    /// The number of a thread's name that has come before.
+    #[inline(never)]
+    fn strand(&mut self, text: &[u8], field: Range<usize>, registry: &Registry) -> Option<u32> {
+        let id = registry.known_within(Space::Strands, text, field.clone())?;
+        self.strands.set(text, &field, id);
+        Some(id)
+    }
+
+    /// The location that is a number.
+    #[inline(never)]
+    fn site(&mut self, text: &[u8], field: Range<usize>) -> Option<u32> {
+        if !(1..=8).contains(&field.len()) {
+            return None;
+        }
+        let number = canonical(load(text, field.start), field.len())?;
+        self.sites.set(text, &field, number);
+        Some(number)
     }
 
     /// The operation in the second field of a line, and where its target's name is.
