@@ -2,9 +2,8 @@
 
 use std::io::Read;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use super::lines::{LineMap, Lines};
 use super::names::Registry;
@@ -186,7 +185,7 @@ pub(in crate::trace) struct Ahead {
 }
 
 /// How many batches go around.
-const RING: usize = 8;
+const RING: usize = 4;
 
 impl Ahead {
     /// Runs `batches` on a thread of its own.
@@ -213,7 +212,7 @@ impl Ahead {
 
 /// Makes batches until there are no more, or nobody wants them.
 fn make(mut batches: impl Batches, empty: &Receiver<Batch>, full: &Sender<Result<Batch, Error>>) {
-    while let Ok(mut batch) = receive(empty) {
+    while let Ok(mut batch) = empty.recv() {
         let answer = match batches.next(&mut batch) {
             Ok(true) => Ok(batch),
             Ok(false) => return,
@@ -225,24 +224,6 @@ fn make(mut batches: impl Batches, empty: &Receiver<Batch>, full: &Sender<Result
     }
 }
 
-/// The channel's next item.
-///
-/// Whoever is faster waits for each batch, and the other thread would have to wake it up each time,
-/// which takes that one a twentieth of its time. So it sleeps, for less time than the ring lasts, and
-/// looks again; only after a while it waits to be woken up.
-fn receive<T>(channel: &Receiver<T>) -> Result<T, RecvError> {
-    const NAP: Duration = Duration::from_micros(50);
-    const NAPS: usize = 20;
-    for _ in 0..NAPS {
-        match channel.try_recv() {
-            Ok(item) => return Ok(item),
-            Err(TryRecvError::Disconnected) => return Err(RecvError),
-            Err(TryRecvError::Empty) => thread::sleep(NAP),
-        }
-    }
-    channel.recv()
-}
-
 impl Batches for Ahead {
     fn file(&self) -> &str {
         &self.file
@@ -251,7 +232,7 @@ impl Batches for Ahead {
     fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         // At the end of the text there is nobody to take it.
         let _ = self.empty.send(std::mem::take(batch));
-        if let Ok(answer) = receive(&self.full) {
+        if let Ok(answer) = self.full.recv() {
             *batch = answer?;
             return Ok(true);
         }
