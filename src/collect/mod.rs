@@ -20,6 +20,7 @@ mod session;
 mod tests;
 
 use std::any::Any;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -54,6 +55,7 @@ impl Collector {
     /// records it were.
     fn work(&mut self, everything: bool) -> u32 {
         let records = self.merge.run(everything, &mut self.session);
+        pool::note_run();
         for first in self.session.families.take_alarms() {
             self.merge.alarm(|strand| strand == first);
         }
@@ -209,9 +211,11 @@ unsafe extern "C" {
 /// The background thread.
 fn poll() {
     record::never_track_this_thread();
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut pause = Duration::from_micros(50);
     while !pool::is_off() {
         let records = with(Collector::poll);
+        pool::give_way(processors);
         // As many, and four a microsecond: otherwise a long pause finds many of any program.
         pause = if records >= Some(MANY.max(4 * pause.as_micros() as u32)) {
             Duration::from_micros(50)

@@ -16,9 +16,14 @@
 //! | chunks | the merge | the strand |
 //! |---|---|---|
 //! | one has come back, or there are fewer | | takes it |
-//! | all are in use | has taken records since the strand looked last | sleeps for a moment |
-//! | all are in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
-//! | all are in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
+//! | all were in use | has taken records since the strand looked last | sleeps for a moment |
+//! | all were in use | has given most of them back | takes one |
+//! | all were in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
+//! | all were in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
+//!
+//! Strands that had to wait go on together, and the collector lets them have the processors, if
+//! these are no more than they are: one that spins until another has done something records nothing
+//! but its spinning while that one waits.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -103,6 +108,47 @@ pub(crate) fn prepare() {
     EMPTY.get_or_init(|| crossbeam_channel::bounded(SPARE));
 }
 
+/// How many chunks strands may still take.
+fn left() -> usize {
+    let empty = EMPTY.get().map_or(0, |(_, empty)| empty.len());
+    empty + cap().saturating_sub(ALLOCATED.load(Ordering::Relaxed))
+}
+
+/// Whether strands wait for the collector, and whether they go on since it looked last.
+static IS_BEHIND: AtomicBool = AtomicBool::new(false);
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether a strand may take a chunk.
+fn has_room() -> bool {
+    if IS_BEHIND.load(Ordering::Relaxed) {
+        return false;
+    }
+    let has_room = left() > 0;
+    if !has_room {
+        IS_BEHIND.store(true, Ordering::Relaxed);
+    }
+    has_room
+}
+
+/// The merge has run for a while. Strands that wait go on if most chunks have come back.
+pub(crate) fn note_run() {
+    if IS_BEHIND.load(Ordering::Relaxed) && left() >= SPARE - SPARE / 8 {
+        IS_BEHIND.store(false, Ordering::Relaxed);
+        GO_ON.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Leaves the processors to strands that have waited, until they have taken most of the chunks or
+/// do not seem to need them. The collector's thread calls it now and then.
+pub(crate) fn give_way(processors: usize) {
+    if GO_ON.swap(false, Ordering::Relaxed) && WRITERS.load(Ordering::Relaxed) >= processors {
+        let start = Instant::now();
+        while left() > SPARE / 4 && start.elapsed() < Duration::from_millis(4) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
+
 fn reuse() -> Option<NonNull<Chunk>> {
     EMPTY.get()?.1.try_recv().ok().map(|Empty(chunk)| chunk)
 }
@@ -145,13 +191,9 @@ pub(in crate::record) fn chunk(last: &Chunk) -> Option<NonNull<Chunk>> {
     let mut merged = MERGED.load(Ordering::Relaxed);
     let mut since = None;
     while !is_off() {
-        if let Some(chunk) = reuse() {
-            return Some(chunk);
+        if has_room() {
+            return reuse().or_else(allocate);
         }
-        let beyond = match ALLOCATED.load(Ordering::Relaxed).checked_sub(cap()) {
-            Some(beyond) => beyond,
-            None => return allocate(),
-        };
         if IS_STALLED.load(Ordering::Relaxed) {
             give_up(
                 "a thread has stopped in the middle of an operation and did not record it, so that nothing after it can be judged",
@@ -163,7 +205,7 @@ pub(in crate::record) fn chunk(last: &Chunk) -> Option<NonNull<Chunk>> {
         if last != merged {
             since = None;
         }
-        if now - *since.get_or_insert(now) > patience(beyond) {
+        if now - *since.get_or_insert(now) > patience() {
             return allocate();
         }
         std::thread::sleep(Duration::from_micros(50));
@@ -174,7 +216,8 @@ pub(in crate::record) fn chunk(last: &Chunk) -> Option<NonNull<Chunk>> {
 /// For how long a strand waits though the merge does nothing: the longer the more chunks there are
 /// beyond the cap, so that memory grows with the root of the time that the collector takes for
 /// something else.
-fn patience(beyond: usize) -> Duration {
+fn patience() -> Duration {
+    let beyond = ALLOCATED.load(Ordering::Relaxed).saturating_sub(cap());
     Duration::from_millis(2 + beyond as u64 / 4).min(Duration::from_millis(250))
 }
 
