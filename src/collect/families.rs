@@ -27,7 +27,7 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use super::live::Live;
-use super::predictor::FamilyPredictor;
+use super::predictor::{FamilyPredictor, Ration};
 use crate::dense::Dense;
 use crate::predict::Forecast;
 use crate::record::{Origin, Runner};
@@ -108,6 +108,8 @@ struct Family {
     collecting: bool,
     /// Where predictions are wanted.
     predictor: Option<FamilyPredictor>,
+    /// How many events the next one looks at.
+    ration: Ration,
     /// The host that this guest is predicted with.
     visits: Option<u32>,
     /// The host has ended while this guest was with it: what the guest is in the middle of is
@@ -116,6 +118,20 @@ struct Family {
 }
 
 impl Family {
+    /// Where its events go.
+    fn predictor(&mut self, semantics: Semantics) -> &mut FamilyPredictor {
+        let ration = self.ration;
+        let new = || FamilyPredictor::new(semantics, ration);
+        self.predictor.get_or_insert_with(new)
+    }
+
+    /// The predictor, if nothing can be predicted across this point.
+    fn take_predictor(&mut self) -> Option<FamilyPredictor> {
+        let predictor = self.predictor.take_if(|it| it.is_at_rest())?;
+        self.ration = predictor.ration();
+        Some(predictor)
+    }
+
     fn end(mut self, names: &Live) -> Findings {
         self.name_test(names);
         Findings::new(self.reports, self.predictor, names)
@@ -398,7 +414,7 @@ impl Families {
         match self.all.get_mut(&family) {
             Some(family) if !family.collecting => {
                 family.name_test(names);
-                let predictor = family.predictor.take_if(|predictor| predictor.is_at_rest());
+                let predictor = family.take_predictor();
                 Findings::new(std::mem::take(&mut family.reports), predictor, names)
             }
             _ => Findings::default(),
@@ -482,10 +498,14 @@ impl Families {
         names: &Live,
     ) {
         let own = self.of(event.strand);
-        let owner = event.its_object().and_then(|object| {
-            let owner = self.of_object.get(object).copied()?;
-            Some(self.visited(self.present(owner)))
-        });
+        let object = event.its_object();
+        let owner = object.and_then(|object| self.of_object.get(object).copied());
+        if owner.is_none_or(|owner| owner == own) {
+            if let Some(predictor) = self.predictor_alone(own) {
+                return predictor.step(event, position, names);
+            }
+        }
+        let owner = owner.map(|owner| self.visited(self.present(owner)));
         if let Some(owner) = owner.filter(|owner| self.all.contains_key(owner)) {
             self.meet(self.visited(own), owner, semantics, names);
         }
@@ -495,10 +515,18 @@ impl Families {
         }
         its.is_left = false;
         let family = self.visited(own);
-        let predictor = &mut self.all.entry(family).or_default().predictor;
-        predictor
-            .get_or_insert_with(|| FamilyPredictor::new(semantics))
-            .step(event, position, names);
+        let family = self.all.entry(family).or_default();
+        family.predictor(semantics).step(event, position, names);
+    }
+
+    /// The predictor of a family that is predicted with no other, and whose first strand is in it.
+    #[inline]
+    fn predictor_alone(&mut self, family: u32) -> Option<&mut FamilyPredictor> {
+        let its = self.all.get_mut(&family)?;
+        let first = its.first.and_then(|it| self.of_strand.get(StrandId(it)));
+        let is_alone =
+            its.visits.is_none() && !its.is_left && first.is_none_or(|&first| first == family);
+        its.predictor.as_mut().filter(|_| is_alone)
     }
 
     /// Whom a family is predicted with.
@@ -524,8 +552,7 @@ impl Families {
         let predictor = its.predictor.take();
         let is_alive = its.first.is_some();
         self.redirect(guest, host);
-        let hosts = &mut self.all.entry(host).or_default().predictor;
-        let hosts = hosts.get_or_insert_with(|| FamilyPredictor::new(semantics));
+        let hosts = self.all.entry(host).or_default().predictor(semantics);
         let left = predictor.and_then(|predictor| hosts.absorb(predictor, names).err());
         if is_alive {
             hosts.welcome();

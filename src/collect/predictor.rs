@@ -15,16 +15,17 @@ use crate::trace::{Event, Names, Op, Semantics, Then};
 /// other's predictor: as the two had nothing in common before, no pair of conflicting events
 /// thereby changes its order.
 ///
-/// Prediction costs more an event than the run does, and memory for each. So it looks at the first
-/// [`EVENTS`](Self::EVENTS), makes the forecast there, and lets the others pass; a note says so.
+/// Prediction costs more an event than the run does, and memory for each. So it looks at as many as
+/// its [`Ration`] has, makes the forecast there, and lets the others pass; a note says so.
 pub(super) struct FamilyPredictor {
     semantics: Semantics,
+    ration: Ration,
     /// The first events, until there are more than [`KEPT`](Self::KEPT).
     waiting: Vec<(Event, u64)>,
     running: Option<Box<Feed>>,
     /// How many events there were.
     taken: u64,
-    /// Made when there were [`EVENTS`](Self::EVENTS).
+    /// Made when there were enough.
     forecast: Option<Box<Forecast>>,
     /// Strands forked and not joined.
     unjoined: u64,
@@ -32,13 +33,41 @@ pub(super) struct FamilyPredictor {
     guests: u64,
 }
 
+/// How many events of a family prediction looks at: as many as this in all, and then some of
+/// each part that ends with a join.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ration {
+    left: u64,
+    /// Whether it was said that there are more.
+    is_noted: bool,
+}
+
+impl Ration {
+    const ALL: u64 = 1 << 17;
+    const LEAST: u64 = 1 << 13;
+
+    /// What the next part has.
+    fn part(self) -> u64 {
+        self.left.max(Self::LEAST)
+    }
+}
+
+impl Default for Ration {
+    fn default() -> Self {
+        Self {
+            left: Self::ALL,
+            is_noted: false,
+        }
+    }
+}
+
 impl FamilyPredictor {
     const KEPT: usize = 4096;
-    const EVENTS: u64 = 1 << 20;
 
-    pub(super) fn new(semantics: Semantics) -> Self {
+    pub(super) fn new(semantics: Semantics, ration: Ration) -> Self {
         Self {
             semantics,
+            ration,
             waiting: Vec::new(),
             running: None,
             taken: 0,
@@ -67,8 +96,16 @@ impl FamilyPredictor {
                 }
             }
         }
-        if self.taken >= Self::EVENTS {
+        if self.taken >= self.ration.part() {
             self.stop(names);
+        }
+    }
+
+    /// What is left for the family's next one.
+    pub(super) fn ration(&self) -> Ration {
+        Ration {
+            left: self.ration.left.saturating_sub(self.taken),
+            is_noted: self.ration.is_noted || self.forecast.is_some(),
         }
     }
 
@@ -78,11 +115,14 @@ impl FamilyPredictor {
         let running = self.running.take();
         self.forecast = running.map(|running| {
             let mut forecast = finish(*running, names);
-            forecast.notes.push(format!(
-                "prediction has looked at the first {} events alone: record a trace with \
-                 AERODROME_TRACE, and `aerodrome predict` looks at all of them",
-                self.taken
-            ));
+            if !self.ration.is_noted {
+                forecast.notes.push(format!(
+                    "prediction looks at {} events of a test, and then at {} before each join: \
+                     record a trace with AERODROME_TRACE, and `aerodrome predict` looks at all",
+                    Ration::ALL,
+                    Ration::LEAST
+                ));
+            }
             Box::new(forecast)
         });
     }
@@ -185,9 +225,9 @@ mod tests {
     use crate::predict::Tier;
     use crate::trace::{SiteId, StrandId, Tables};
 
-    /// What is predicted of a transaction that another strand's write can interrupt, and of so many
+    /// One that was given a transaction that another strand's write can interrupt, and so many
     /// reads after it.
-    fn forecast(reads: u64) -> Forecast {
+    fn after(reads: u64, ration: Ration) -> FamilyPredictor {
         let run = [
             (0, Op::Begin, 1),
             (0, Op::Read, 5),
@@ -196,18 +236,21 @@ mod tests {
             (1, Op::Write, 5),
         ];
         let reads = (0..reads).map(|_| (1, Op::Read, 6));
-        let mut predictor = FamilyPredictor::new(Semantics::Paper);
+        let mut predictor = FamilyPredictor::new(Semantics::Paper, ration);
         for ((strand, op, target), position) in run.into_iter().chain(reads).zip(1..) {
             let event = Event::new(StrandId(strand), op, target, SiteId::NONE);
             predictor.step(event, position, &Tables::default());
         }
+        predictor
+    }
+
+    fn forecast(predictor: FamilyPredictor) -> Forecast {
         predictor.predict(&Tables::default()).expect("a prediction")
     }
 
     #[test]
-    fn events_beyond_the_bound_are_not_looked_at_and_a_note_says_so() {
-        let (short, long) = (forecast(10), forecast(FamilyPredictor::EVENTS));
-        assert_eq!(short.violations, long.violations);
+    fn events_beyond_the_bound_are_not_looked_at_and_a_note_says_so_once() {
+        let short = forecast(after(10, Ration::default()));
         let mut tiers = short.violations.iter().map(|violation| violation.tier);
         assert_eq!(
             tiers.next(),
@@ -216,7 +259,18 @@ mod tests {
             short.violations
         );
         assert!(short.notes.is_empty(), "{:?}", short.notes);
-        let bound = "prediction has looked at the first 1048576 events alone";
-        assert!(long.notes[0].starts_with(bound), "{:?}", long.notes);
+
+        let first = after(Ration::ALL, Ration::default());
+        let ration = first.ration();
+        let first = forecast(first);
+        assert_eq!(short.violations, first.violations);
+        let bound = "prediction looks at 131072 events of a test";
+        assert!(first.notes[0].starts_with(bound), "{:?}", first.notes);
+
+        let next = after(Ration::LEAST, ration);
+        assert_eq!(next.taken, Ration::LEAST);
+        let next = forecast(next);
+        assert_eq!(short.violations, next.violations);
+        assert!(next.notes.is_empty(), "{:?}", next.notes);
     }
 }
