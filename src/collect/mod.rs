@@ -15,6 +15,7 @@ mod merge;
 mod observer;
 mod predictor;
 mod properties;
+mod repeats;
 mod session;
 #[cfg(test)]
 mod tests;

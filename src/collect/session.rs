@@ -9,6 +9,7 @@ use super::live::{Live, Moment};
 use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
 use super::properties::Properties;
+use super::repeats::Repeats;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
@@ -28,8 +29,9 @@ pub(super) struct Session {
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
-    /// Whether events are judged and nothing else: no trace, no window, no stacks, no prediction
-    /// and no property. Locks that do not order are then nobody's business.
+    repeats: Repeats,
+    /// Whether events are judged, perhaps predicted from, and nothing else: no trace, no window, no
+    /// stacks and no property.
     lean: bool,
     pub(super) counts: Counts,
 }
@@ -65,6 +67,7 @@ impl Session {
             families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
+            repeats: Repeats::default(),
             lean: false,
             counts: Counts::default(),
             config,
@@ -271,7 +274,7 @@ impl Session {
         }
     }
 
-    /// Whether nobody but the checker has a use for events now. What properties to come have to
+    /// Whether nobody but the checker and prediction has a use for events now. What properties to come have to
     /// know of watched variables is remembered in either case, and so the answer may change with
     /// any property that is declared or decided.
     fn may_be_lean(&self) -> bool {
@@ -280,14 +283,13 @@ impl Session {
             && !self.export.has_trace()
             && self.window.is_none()
             && config.observer.is_none()
-            && config.predict == Predict::Off
             && !config.backtrace
             && self.properties.are_idle()
     }
 
-    /// Takes an event when more is done than judging it.
+    /// Takes an event when more is done than judging it; that is done if it says anything new.
     #[inline(never)]
-    fn full_event(&mut self, event: Event) {
+    fn full_event(&mut self, event: Event, is_new: bool) {
         if self.counts.events == 0 {
             self.begin();
         }
@@ -308,18 +310,30 @@ impl Session {
         if let Some(window) = &mut self.window {
             window.push(event, position);
         }
-        if self.config.predict != Predict::Off {
+        if self.families.has_unclaimed() {
+            self.families.touch(&event, &self.live);
+        }
+        if is_new {
+            self.predict(event, position);
+            self.judge(event);
+        }
+    }
+
+    fn predicts(&self) -> bool {
+        self.config.predict != Predict::Off
+    }
+
+    /// Gives an event to prediction, where that is wanted.
+    #[inline]
+    fn predict(&mut self, event: Event, position: u64) {
+        if self.predicts() {
             let semantics = self.config.semantics;
             self.families
                 .predict(event, position, semantics, &self.live);
         }
-        if self.families.has_unclaimed() {
-            self.families.touch(&event, &self.live);
-        }
-        self.judge(event);
     }
 
-    /// Counts an event, where nobody but the checker and properties may want to see it.
+    /// Counts an event, where nobody but the checker, prediction and properties may want to see it.
     #[inline]
     fn lean_event(&mut self, event: &Event) {
         self.counts.events += 1;
@@ -358,21 +372,33 @@ impl Session {
 impl Sink for Session {
     #[inline]
     fn event(&mut self, event: Event) {
+        self.repeats.event(&event, self.counts.events + 1);
         if !self.lean {
-            return self.full_event(event);
+            return self.full_event(event, true);
         }
         self.lean_event(&event);
+        self.predict(event, self.counts.events);
         self.judge(event);
     }
 
     #[inline]
     fn transaction(&mut self, events: &[Event]) {
-        if !self.lean {
-            return events.iter().for_each(|&event| self.full_event(event));
-        }
         let first = self.counts.events + 1;
+        let is_new = !self.repeats.transaction(events, first);
+        if !self.lean {
+            let full = |&event| self.full_event(event, is_new);
+            return events.iter().for_each(full);
+        }
         for event in events {
             self.lean_event(event);
+        }
+        if !is_new {
+            return;
+        }
+        if self.predicts() {
+            for (&event, position) in events.iter().zip(first..) {
+                self.predict(event, position);
+            }
         }
         let mut taken = 0;
         while taken < events.len() {
@@ -385,13 +411,17 @@ impl Sink for Session {
 
     #[inline]
     fn is_quiet(&self) -> bool {
-        self.lean && self.checker.is_quiet() && !self.families.has_unclaimed()
+        let is_watched = !self.lean || self.predicts() || self.families.has_unclaimed();
+        !is_watched && self.checker.is_quiet()
     }
 
     #[inline]
     fn skip(&mut self, events: u64, transactions: u64) {
         self.counts.events += events;
         self.counts.transactions += transactions;
+        if events > 0 {
+            self.repeats.forget_all(self.counts.events);
+        }
     }
 
     fn holds(&self, whose: Whose) -> bool {
@@ -418,6 +448,7 @@ impl Sink for Session {
 
     fn family(&mut self, strand: u32, family: u32) {
         self.families.set(strand, family);
+        self.repeats.forget(StrandId(strand));
         self.checker.set_group(StrandId(strand), family);
     }
 
