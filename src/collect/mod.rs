@@ -56,7 +56,7 @@ impl Collector {
     /// records it were.
     fn work(&mut self, everything: bool) -> u32 {
         let records = self.merge.run(everything, &mut self.session);
-        pool::note_run();
+        pool::note_run(self.session.sees_spinning());
         for first in self.session.families.take_alarms() {
             self.merge.alarm(|strand| strand == first);
         }

@@ -18,6 +18,9 @@ pub(super) struct Repeats {
     strands: Dense<StrandId, Last>,
     /// What came up to this position was not seen here.
     since: u64,
+    /// How many events were part of repetitions, since this position.
+    repeated: u64,
+    counted_since: u64,
 }
 
 /// A strand's last transaction, if it only read, and nothing of the strand came after.
@@ -53,6 +56,7 @@ impl Repeats {
             changed.is_none_or(|&changed| changed < last.position)
         };
         if last.position > self.since && last.events == events && inner.iter().all(is_unchanged) {
+            self.repeated += events.len() as u64;
             return true;
         }
         last.events.clear();
@@ -82,6 +86,13 @@ impl Repeats {
     #[inline]
     pub(super) fn forget_all(&mut self, position: u64) {
         self.since = position;
+    }
+
+    /// Whether most events up to this position, since the last call, were part of repetitions.
+    pub(super) fn prevail(&mut self, position: u64) -> bool {
+        let repeated = std::mem::take(&mut self.repeated);
+        let before = std::mem::replace(&mut self.counted_since, position);
+        repeated > (position - before) / 2
     }
 
     #[inline]

@@ -90,6 +90,11 @@ impl Session {
         self.counts.events > 0
     }
 
+    /// Whether strands do little but spin, since this was asked last.
+    pub(super) fn sees_spinning(&mut self) -> bool {
+        self.repeats.prevail(self.counts.events)
+    }
+
     /// Something is to be said.
     pub(super) fn complain(&mut self, complaint: String) {
         self.complaints.push(complaint);

@@ -16,14 +16,13 @@
 //! | chunks | the merge | the strand |
 //! |---|---|---|
 //! | one has come back, or there are fewer | | takes it |
-//! | all were in use | has taken records since the strand looked last | sleeps for a moment |
-//! | all were in use | has given most of them back | takes one |
-//! | all were in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
-//! | all were in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
+//! | all are in use | has taken records since the strand looked last | sleeps for a moment |
+//! | all are in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
+//! | all are in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
 //!
-//! Strands that had to wait go on together, and the collector lets them have the processors, if
-//! these are no more than they are: one that spins until another has done something records nothing
-//! but its spinning while that one waits.
+//! A strand that spins until another has done something fills one chunk after the other while that
+//! one waits. So where strands spin, those that had to wait go on together, when most chunks have
+//! come back, and the collector lets them have the processors, if these are no more than they are.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -114,8 +113,11 @@ fn left() -> usize {
     empty + cap().saturating_sub(ALLOCATED.load(Ordering::Relaxed))
 }
 
-/// Whether strands wait for the collector, and whether they go on since it looked last.
+/// Whether strands spin, as far as the collector has seen.
+static IS_SPINNING: AtomicBool = AtomicBool::new(false);
+/// Whether they wait until most chunks have come back.
 static IS_BEHIND: AtomicBool = AtomicBool::new(false);
+/// Whether they go on since the collector's thread asked last.
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Whether a strand may take a chunk.
@@ -124,22 +126,23 @@ fn has_room() -> bool {
         return false;
     }
     let has_room = left() > 0;
-    if !has_room {
+    if !has_room && IS_SPINNING.load(Ordering::Relaxed) {
         IS_BEHIND.store(true, Ordering::Relaxed);
     }
     has_room
 }
 
-/// The merge has run for a while. Strands that wait go on if most chunks have come back.
-pub(crate) fn note_run() {
+/// The merge has run for a while, and has seen strands spin or not.
+pub(crate) fn note_run(is_spinning: bool) {
+    IS_SPINNING.store(is_spinning, Ordering::Relaxed);
     if IS_BEHIND.load(Ordering::Relaxed) && left() >= SPARE - SPARE / 8 {
         IS_BEHIND.store(false, Ordering::Relaxed);
         GO_ON.store(true, Ordering::Relaxed);
     }
 }
 
-/// Leaves the processors to strands that have waited, until they have taken most of the chunks or
-/// do not seem to need them. The collector's thread calls it now and then.
+/// Leaves the processors to strands that go on, until they have taken most of the chunks or do not
+/// seem to need them. The collector's thread calls it now and then.
 pub(crate) fn give_way(processors: usize) {
     if GO_ON.swap(false, Ordering::Relaxed) && WRITERS.load(Ordering::Relaxed) >= processors {
         let start = Instant::now();
