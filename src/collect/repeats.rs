@@ -144,9 +144,9 @@ mod tests {
         let writes = transaction(1, &[(Op::Write, 2)]);
         let changes: [&dyn Fn(&mut Repeats); 6] = [
             &|it| it.event(&event(1, Op::Write, 2), 5),
-            &|it| drop(it.transaction(&writes, 5)),
+            &|it| assert!(!it.transaction(&writes, 5)),
             &|it| it.event(&event(0, Op::Read, 3), 5),
-            &|it| drop(it.transaction(&other, 5)),
+            &|it| assert!(!it.transaction(&other, 5)),
             &|it| it.forget(StrandId(0)),
             &|it| it.forget_all(8),
         ];
