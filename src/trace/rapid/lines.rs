@@ -5,7 +5,7 @@ use std::io::Read;
 use super::MAX_LINE;
 use crate::trace::{Error, Place};
 
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 17;
 /// How many readable bytes follow the last line, so that a block can be loaded from anywhere in it.
 pub(super) const PADDING: usize = 64;
 
