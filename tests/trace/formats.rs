@@ -87,7 +87,8 @@ fn a_retired_name_is_another_object_and_its_number_is_used_again() {
         assert_eq!(pair[0].target, pair[1].target);
     }
     let most = events.iter().map(|event| event.target).max();
-    assert!(most < Some(4096), "{most:?}");
+    // A number comes back with the next batch.
+    assert!(most < Some(8_192), "{most:?}");
 
     let mut source = StdReader::new("a.std", &b"T|w(x)|1\nT|retire(x)|1\nT|w(x)|1\n"[..]);
     source.fill(&mut batch).expect("it is a trace");
