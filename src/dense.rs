@@ -259,6 +259,18 @@ impl<T: Copy + Ord + Default> PartialOrd for Clock<T> {
     }
 }
 
+/// Numbers below a bound that seem random, and are the same every time.
+#[cfg(test)]
+fn random() -> impl FnMut(u64) -> u64 {
+    let mut state = 1_u64;
+    move |below| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

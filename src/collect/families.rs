@@ -125,13 +125,6 @@ impl Family {
         self.predictor.get_or_insert_with(new)
     }
 
-    /// The predictor, if nothing can be predicted across this point.
-    fn take_predictor(&mut self) -> Option<FamilyPredictor> {
-        let predictor = self.predictor.take_if(|it| it.is_at_rest())?;
-        self.ration = predictor.ration();
-        Some(predictor)
-    }
-
     fn end(mut self, names: &Live) -> Findings {
         self.name_test(names);
         Findings::new(self.reports, self.predictor, names)
@@ -414,7 +407,8 @@ impl Families {
         match self.all.get_mut(&family) {
             Some(family) if !family.collecting => {
                 family.name_test(names);
-                let predictor = family.take_predictor();
+                let predictor = family.predictor.take_if(|it| it.is_at_rest());
+                family.ration = predictor.as_ref().map_or(family.ration, |it| it.ration());
                 Findings::new(std::mem::take(&mut family.reports), predictor, names)
             }
             _ => Findings::default(),

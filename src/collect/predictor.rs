@@ -112,6 +112,7 @@ impl FamilyPredictor {
     /// There were enough events. What follows may give their numbers to others, so that names are
     /// asked for here.
     fn stop(&mut self, names: &dyn Names) {
+        self.run(names);
         let running = self.running.take();
         self.forecast = running.map(|running| {
             let mut forecast = finish(*running, names);

@@ -18,9 +18,10 @@ pub(super) struct Repeats {
     strands: Dense<StrandId, Last>,
     /// What came up to this position was not seen here.
     since: u64,
-    /// How many events were part of repetitions, since this position.
+    /// How many events were part of repetitions since [`prevail`](Self::prevail) was asked, and the
+    /// position then.
     repeated: u64,
-    counted_since: u64,
+    asked: u64,
 }
 
 /// A strand's last transaction, if it only read, and nothing of the strand came after.
@@ -50,11 +51,7 @@ impl Repeats {
             return false;
         };
         let last = self.strands.entry(begin.strand);
-        let is_unchanged = |event: &Event| {
-            let object = event.its_object();
-            let changed = object.and_then(|object| self.changed.get(object));
-            changed.is_none_or(|&changed| changed < last.position)
-        };
+        let is_unchanged = |event: &Event| self.changed[event.object()] < last.position;
         if last.position > self.since && last.events == events && inner.iter().all(is_unchanged) {
             self.repeated += events.len() as u64;
             return true;
@@ -91,7 +88,7 @@ impl Repeats {
     /// Whether most events up to this position, since the last call, were part of repetitions.
     pub(super) fn prevail(&mut self, position: u64) -> bool {
         let repeated = std::mem::take(&mut self.repeated);
-        let before = std::mem::replace(&mut self.counted_since, position);
+        let before = std::mem::replace(&mut self.asked, position);
         repeated > (position - before) / 2
     }
 

@@ -279,9 +279,9 @@ impl Session {
         }
     }
 
-    /// Whether nobody but the checker and prediction has a use for events now. What properties to come have to
-    /// know of watched variables is remembered in either case, and so the answer may change with
-    /// any property that is declared or decided.
+    /// Whether nobody but the checker and prediction has a use for events now. What properties to
+    /// come have to know of watched variables is remembered in either case, and so the answer may
+    /// change with any property that is declared or decided.
     fn may_be_lean(&self) -> bool {
         let config = &self.config;
         config.semantics == Semantics::Rust
@@ -319,7 +319,7 @@ impl Session {
             self.families.touch(&event, &self.live);
         }
         if is_new {
-            self.predict(event, position);
+            self.predict(&[event], position);
             self.judge(event);
         }
     }
@@ -328,13 +328,16 @@ impl Session {
         self.config.predict != Predict::Off
     }
 
-    /// Gives an event to prediction, where that is wanted.
+    /// Gives events, which follow one another from a position on, to prediction, where that is
+    /// wanted.
     #[inline]
-    fn predict(&mut self, event: Event, position: u64) {
+    fn predict(&mut self, events: &[Event], first: u64) {
         if self.predicts() {
             let semantics = self.config.semantics;
-            self.families
-                .predict(event, position, semantics, &self.live);
+            for (&event, position) in events.iter().zip(first..) {
+                self.families
+                    .predict(event, position, semantics, &self.live);
+            }
         }
     }
 
@@ -382,7 +385,7 @@ impl Sink for Session {
             return self.full_event(event, true);
         }
         self.lean_event(&event);
-        self.predict(event, self.counts.events);
+        self.predict(&[event], self.counts.events);
         self.judge(event);
     }
 
@@ -400,11 +403,7 @@ impl Sink for Session {
         if !is_new {
             return;
         }
-        if self.predicts() {
-            for (&event, position) in events.iter().zip(first..) {
-                self.predict(event, position);
-            }
-        }
+        self.predict(events, first);
         let mut taken = 0;
         while taken < events.len() {
             let (rest, position) = (&events[taken..], first + taken as u64);

@@ -67,13 +67,8 @@ mod tests {
 
     #[test]
     fn the_table_does_what_a_hash_map_does() {
-        let mut state = 1_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) % below) as u32
-        };
+        let mut random = crate::dense::random();
+        let mut random = |below| random(below) as u32;
         let (mut table, mut model) = (Grid::default(), HashMap::new());
         for number in 0..100_000 {
             let (row, column) = (random(4), random(100));

@@ -150,13 +150,7 @@ mod tests {
 
     #[test]
     fn the_table_does_what_a_hash_map_does() {
-        let mut state = 1_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut random = crate::dense::random();
         let (mut table, mut model) = (Sparse::default(), HashMap::new());
         // Near the end of the rounds, so that they begin again.
         table.round = u32::MAX - 20;

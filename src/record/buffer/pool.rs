@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | one has come back, or there are fewer | | takes it |
 //! | all are in use | has taken records since the strand looked last | sleeps for a moment |
-//! | all are in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds |
+//! | all are in use | has taken none for a while | makes another one: the collector may wait for a lock that the strand holds, or for its records |
 //! | all are in use | cannot go on for seconds, because a ticket was drawn and its record is missing | switches checking off |
 //!
 //! A strand that spins until another has done something fills one chunk after the other while that
@@ -117,8 +117,8 @@ fn left() -> usize {
 static IS_SPINNING: AtomicBool = AtomicBool::new(false);
 /// Whether they wait until most chunks have come back.
 static IS_BEHIND: AtomicBool = AtomicBool::new(false);
-/// Whether they go on since the collector's thread asked last.
-static GO_ON: AtomicBool = AtomicBool::new(false);
+/// Whether they have gone on since the collector's thread asked last.
+static HAVE_GONE_ON: AtomicBool = AtomicBool::new(false);
 
 /// Whether a strand may take a chunk.
 fn has_room() -> bool {
@@ -137,14 +137,15 @@ pub(crate) fn note_run(is_spinning: bool) {
     IS_SPINNING.store(is_spinning, Ordering::Relaxed);
     if IS_BEHIND.load(Ordering::Relaxed) && left() >= SPARE - SPARE / 8 {
         IS_BEHIND.store(false, Ordering::Relaxed);
-        GO_ON.store(true, Ordering::Relaxed);
+        HAVE_GONE_ON.store(true, Ordering::Relaxed);
     }
 }
 
 /// Leaves the processors to strands that go on, until they have taken most of the chunks or do not
 /// seem to need them. The collector's thread calls it now and then.
 pub(crate) fn give_way(processors: usize) {
-    if GO_ON.swap(false, Ordering::Relaxed) && WRITERS.load(Ordering::Relaxed) >= processors {
+    let have_gone_on = HAVE_GONE_ON.swap(false, Ordering::Relaxed);
+    if have_gone_on && WRITERS.load(Ordering::Relaxed) >= processors {
         let start = Instant::now();
         while left() > SPARE / 4 && start.elapsed() < Duration::from_millis(4) {
             std::thread::sleep(Duration::from_micros(200));
@@ -209,7 +210,9 @@ pub(in crate::record) fn chunk(last: &Chunk) -> Option<NonNull<Chunk>> {
             since = None;
         }
         if now - *since.get_or_insert(now) > patience() {
-            return allocate();
+            // It may be ours that the merge waits for.
+            IS_BEHIND.store(false, Ordering::Relaxed);
+            return reuse().or_else(allocate);
         }
         std::thread::sleep(Duration::from_micros(50));
     }
