@@ -388,6 +388,8 @@ pub mod parking_lot;
 #[cfg(feature = "parking_lot")]
 pub mod parking_lot_core;
 #[cfg(feature = "trace")]
+pub mod plan;
+#[cfg(feature = "trace")]
 pub mod predict;
 #[cfg(feature = "check")]
 mod record;
