@@ -1,5 +1,8 @@
 //! `std::hint`, tracked: [`spin_loop`] may be a wait.
 
+#[cfg(feature = "check")]
+use crate::record::{self, Intent, Kind};
+
 pub use std::hint::*;
 
 /// As std's. In an atomic block it is a wait if the block then looks again at what it has looked
@@ -8,16 +11,17 @@ pub use std::hint::*;
 #[inline]
 #[track_caller]
 pub fn spin_loop() {
-    pause(std::hint::spin_loop);
+    pause(Kind::Yield, std::hint::spin_loop);
 }
 
-/// A pause inside of a block, done by `pause`.
+/// A pause, done by `pause`.
 #[cfg(feature = "check")]
 #[inline]
 #[track_caller]
-pub(crate) fn pause<R>(pause: impl FnOnce() -> R) -> R {
-    if let Some(pen) = crate::record::pen() {
-        pen.pause(std::panic::Location::caller());
+pub(crate) fn pause<R>(kind: Kind, pause: impl FnOnce() -> R) -> R {
+    let site = std::panic::Location::caller();
+    if let Some(pen) = record::step(Intent::bare(kind, site)) {
+        pen.pause(site);
     }
     pause()
 }

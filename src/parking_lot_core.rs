@@ -33,6 +33,7 @@ mod tracked {
     use ::parking_lot_core::{self as real, ParkResult, ParkToken};
 
     use crate::hint::pause;
+    use crate::record::{Kind, outside};
 
     /// As parking_lot_core's: waits longer with each step. In an atomic block a step is a wait if
     /// the block then looks again at what it has looked at.
@@ -56,14 +57,14 @@ mod tracked {
         #[inline]
         #[track_caller]
         pub fn spin(&mut self) -> bool {
-            pause(|| self.0.spin())
+            pause(Kind::Yield, || self.0.spin())
         }
 
         /// As parking_lot_core's: a pause.
         #[inline]
         #[track_caller]
         pub fn spin_no_yield(&mut self) {
-            pause(|| self.0.spin_no_yield());
+            pause(Kind::Yield, || self.0.spin_no_yield());
         }
     }
 
@@ -84,6 +85,8 @@ mod tracked {
         timeout: Option<Instant>,
     ) -> ParkResult {
         // SAFETY: the caller's promise, unchanged; recording runs before and after, not in between.
-        pause(|| unsafe { real::park(key, validate, before_sleep, timed_out, park_token, timeout) })
+        let park =
+            || unsafe { real::park(key, validate, before_sleep, timed_out, park_token, timeout) };
+        pause(Kind::Yield, || outside(park))
     }
 }

@@ -3,6 +3,7 @@ use std::fmt;
 use ::crossbeam_utils as real;
 
 use crate::hint::pause;
+use crate::record::Kind;
 
 /// As crossbeam's: waits longer with each step. In an atomic block a step is a wait if the block
 /// then looks again at what it has looked at.
@@ -26,14 +27,14 @@ impl Backoff {
     #[inline]
     #[track_caller]
     pub fn spin(&self) {
-        pause(|| self.0.spin());
+        pause(Kind::Yield, || self.0.spin());
     }
 
     /// As crossbeam's: a pause.
     #[inline]
     #[track_caller]
     pub fn snooze(&self) {
-        pause(|| self.0.snooze());
+        pause(Kind::Yield, || self.0.snooze());
     }
 
     /// As crossbeam's.

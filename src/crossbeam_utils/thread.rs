@@ -8,8 +8,9 @@ use std::thread::Result;
 
 use ::crossbeam_utils::thread as real;
 
+use crate::record::wait_for_end;
 use crate::thread::Thread;
-use crate::thread::scope_parts::{Children, ExitHere, Forked, JoinAll, Parker, about_to_wait};
+use crate::thread::scope_parts::{Children, ExitHere, Forked, JoinAll, Parker, WaitForAll};
 
 /// As crossbeam's. Everything that the scope's threads did comes before its end.
 ///
@@ -27,12 +28,12 @@ where
     F: FnOnce(&Scope<'env>) -> R,
 {
     let children = Arc::new(Children::default());
-    let join_all = JoinAll(&children, Location::caller());
+    let site = Location::caller();
+    let join_all = JoinAll(&children, site);
     let result = real::scope(|inner: &real::Scope<'env>| {
+        let _wait = WaitForAll(&children, site);
         let children = Arc::clone(&children);
-        let result = f(&Scope { inner, children });
-        about_to_wait();
-        result
+        f(&Scope { inner, children })
     });
     drop(join_all);
     crate::collect::joined();
@@ -169,7 +170,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// What the thread panicked with.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        about_to_wait();
+        wait_for_end(self.strand, Location::caller());
         let result = self.inner.join();
         if let Some(id) = self.strand {
             self.children.join(id, Location::caller());

@@ -1,3 +1,4 @@
+use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -6,7 +7,8 @@ use ::parking_lot::WaitTimeoutResult;
 
 use super::mutex::MutexGuard;
 use super::raw::Site;
-use crate::record;
+use crate::record::{self, Object, Waiters};
+use crate::trace::ObjectKind;
 
 /// [`parking_lot::Condvar`](::parking_lot::Condvar), tracked.
 ///
@@ -15,16 +17,21 @@ use crate::record;
 ///
 /// The condition of the `wait_while` family counts as a read of the content, although it could
 /// write.
-#[derive(Default)]
 pub struct Condvar {
+    pub(crate) object: Object,
+    /// Who waits under control, and not with `inner`.
+    waiters: Waiters,
     inner: ::parking_lot::Condvar,
 }
 
 impl Condvar {
-    /// As parking_lot's.
+    /// As parking_lot's; remembers where it was called.
     #[inline]
+    #[track_caller]
     pub const fn new() -> Condvar {
         Condvar {
+            object: Object::new(ObjectKind::Signal, type_name::<Self>),
+            waiters: Waiters::new(),
             inner: ::parking_lot::Condvar::new(),
         }
     }
@@ -33,16 +40,16 @@ impl Condvar {
     #[inline]
     #[track_caller]
     pub fn notify_one(&self) -> bool {
-        record::notify(Location::caller());
-        self.inner.notify_one()
+        record::step_notify(&self.object, Location::caller());
+        self.waiters.notify_one() || self.inner.notify_one()
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn notify_all(&self) -> usize {
-        record::notify(Location::caller());
-        self.inner.notify_all()
+        record::step_notify(&self.object, Location::caller());
+        self.waiters.notify_all() + self.inner.notify_all()
     }
 
     /// As parking_lot's.
@@ -160,6 +167,13 @@ impl Condvar {
             });
         }
         result
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
     }
 }
 

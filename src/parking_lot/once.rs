@@ -43,8 +43,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
-        self.done.once(Location::caller(), |complete| {
+        self.done.once(Location::caller(), |inside, complete| {
             self.inner.call_once(|| {
+                inside.enter();
                 f();
                 complete();
             });
@@ -55,8 +56,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
-        self.done.once(Location::caller(), |complete| {
+        self.done.once(Location::caller(), |inside, complete| {
             self.inner.call_once_force(|state| {
+                inside.enter();
                 f(state);
                 complete();
             });

@@ -17,6 +17,7 @@
 //! records is behind [`host`].
 
 pub(crate) mod buffer;
+pub(crate) mod control;
 pub(crate) mod host;
 pub(crate) mod names;
 mod ops;
@@ -27,15 +28,19 @@ pub(crate) mod value;
 pub(crate) use self::buffer::chunk::{Chunk, Published};
 pub(crate) use self::buffer::record::{Record, What};
 pub(crate) use self::buffer::{code, pool};
+pub(crate) use self::control::{
+    Intent, Kind, Turn, Waiters, is_controlled, now, outside, step_look_at, step_notify, step_weak,
+    wait, wait_for, wait_for_end,
+};
 pub(crate) use self::host::guarded;
 pub(crate) use self::ops::{
     Cursor, Done, Effect, Exclusive, Object, OnceCore, Order, Shared, be_thorough, begin, channel,
-    clock, end, found_locked, initialise, notify, publish, try_end,
+    clock, end, found_locked, initialise, publish, try_end,
 };
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::ops::{Gate, Holder, about_to_wait};
 pub(crate) use self::strand::{
     Child, Origin, Pen, Runner, Strand, Suspended, Untracked, current, current_name, exit,
     is_first_of_family, name_current_strand, never_track_this_thread, new_family, open_blocks, pen,
-    regroup, untracked,
+    regroup, step, untracked,
 };

@@ -1,9 +1,9 @@
 use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
-use crate::record::{self, Object, What};
+use crate::record::{self, Intent, Kind, Object, What};
 use crate::trace::ObjectKind;
 
 /// [`std::sync::Barrier`], tracked.
@@ -59,11 +59,11 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let site = Location::caller();
-        let pen = record::pen();
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrive = Intent::new(Kind::Update, &self.signals[0], site);
+        let pen = record::wait(arrive, || !self.lock().is_crowded());
         let mut state = self
             .left
-            .wait_while(state, |state| state.leaving[state.round % 2] > 0)
+            .wait_while(self.lock(), |state| state.is_crowded())
             .unwrap_or_else(PoisonError::into_inner);
         let (round, turn) = (state.round, state.round % 2);
         if let Some(pen) = pen {
@@ -78,9 +78,12 @@ impl Barrier {
             state.round = round.wrapping_add(1);
             self.complete.notify_all();
         } else {
+            drop(state);
+            let depart = Intent::new(Kind::Read, &self.signals[0], site);
+            record::wait(depart, || self.lock().round != round);
             state = self
                 .complete
-                .wait_while(state, |state| state.round == round)
+                .wait_while(self.lock(), |state| state.round == round)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(pen) = pen {
@@ -91,6 +94,17 @@ impl Barrier {
             self.left.notify_all();
         }
         BarrierWaitResult(is_leader)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether some have yet to leave the round before the last.
+    fn is_crowded(&self) -> bool {
+        self.leaving[self.round % 2] > 0
     }
 }
 

@@ -1,27 +1,33 @@
 use std::fmt;
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, WaitTimeoutResult};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::mutex::MutexGuard;
 use super::poison;
-use crate::record::{self, Exclusive};
+use crate::record::{self, Exclusive, Intent, Kind, Object, Turn, Waiters};
+use crate::trace::ObjectKind;
 
 /// [`std::sync::Condvar`], tracked.
 ///
 /// A wait releases and acquires its mutex. An atomic block ends before the wait and begins again
 /// after it, with the acquire inside: to wait for another strand's progress cannot be atomic.
-#[derive(Default)]
 pub struct Condvar {
+    pub(crate) object: Object,
+    /// Who waits under control, and not with `inner`.
+    waiters: Waiters,
     inner: std::sync::Condvar,
 }
 
 impl Condvar {
-    /// As std's.
+    /// As std's; remembers where it was called.
     #[inline]
     #[must_use]
+    #[track_caller]
     pub const fn new() -> Condvar {
         Condvar {
+            object: Object::new(ObjectKind::Signal, std::any::type_name::<Self>),
+            waiters: Waiters::new(),
             inner: std::sync::Condvar::new(),
         }
     }
@@ -29,8 +35,43 @@ impl Condvar {
     /// As std's.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let (again, inner) = leave(guard, Location::caller());
-        poison::map(self.inner.wait(inner), again)
+        let site = Location::caller();
+        match self.wait_in_queue(guard, None, site) {
+            Ok(result) => poison::map(result, |(guard, _)| guard),
+            Err(guard) => {
+                let (again, inner) = leave(guard, site);
+                poison::map(self.inner.wait(inner), again)
+            }
+        }
+    }
+
+    /// Announces a wait. Under control it is done here: the result has the guard, and whether the
+    /// time was up. Otherwise the guard comes back.
+    fn wait_in_queue<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+        site: &'static Location<'static>,
+    ) -> Result<LockResult<(MutexGuard<'a, T>, bool)>, MutexGuard<'a, T>> {
+        let wait = Intent::new(Kind::Wait, &self.object, site);
+        let Some(pen) = record::step(wait).filter(|_| record::is_controlled()) else {
+            return Err(guard);
+        };
+        let mutex = guard.mutex();
+        let place = self.waiters.enter();
+        let (again, inner) = leave(guard, site);
+        drop(inner);
+        let turn = pen.wait_in_queue(
+            wait,
+            limit,
+            &|| place.is_notified(),
+            Intent::new(Kind::Lock, &mutex.object, site),
+            &|| poison::is_free(mutex.inner.try_lock()),
+        );
+        let inner = mutex.inner.lock();
+        Ok(poison::map(inner, |inner| {
+            (again(inner), turn == Turn::Expired)
+        }))
     }
 
     /// As std's. The condition counts as a read of the content, although it could write.
@@ -68,10 +109,18 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let (again, inner) = leave(guard, Location::caller());
-        poison::map(self.inner.wait_timeout(inner, dur), |(inner, result)| {
-            (again(inner), result)
-        })
+        let site = Location::caller();
+        match self.wait_in_queue(guard, Some(dur), site) {
+            Ok(result) => poison::map(result, |(guard, timed_out)| {
+                (guard, wait_timeout_result(timed_out))
+            }),
+            Err(guard) => {
+                let (again, inner) = leave(guard, site);
+                poison::map(self.inner.wait_timeout(inner, dur), |(inner, result)| {
+                    (again(inner), result)
+                })
+            }
+        }
     }
 
     /// As std's. The condition counts as a read of the content, although it could write.
@@ -85,12 +134,12 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = Instant::now();
+        let start = record::now();
         loop {
             if !look(&mut guard, Location::caller(), &mut condition) {
                 return Ok((guard, wait_timeout_result(false)));
             }
-            let Some(timeout) = dur.checked_sub(start.elapsed()) else {
+            let Some(timeout) = dur.checked_sub(record::now() - start) else {
                 return Ok((guard, wait_timeout_result(true)));
             };
             guard = self.wait_timeout(guard, timeout)?.0;
@@ -101,16 +150,26 @@ impl Condvar {
     #[inline]
     #[track_caller]
     pub fn notify_one(&self) {
-        record::notify(Location::caller());
-        self.inner.notify_one();
+        record::step_notify(&self.object, Location::caller());
+        if !self.waiters.notify_one() {
+            self.inner.notify_one();
+        }
     }
 
     /// As std's.
     #[inline]
     #[track_caller]
     pub fn notify_all(&self) {
-        record::notify(Location::caller());
+        record::step_notify(&self.object, Location::caller());
+        self.waiters.notify_all();
         self.inner.notify_all();
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
     }
 }
 

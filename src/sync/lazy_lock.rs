@@ -3,6 +3,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 
 use crate::record::clock::Clock;
 use crate::record::{Object, What, initialise, publish};
@@ -12,6 +13,7 @@ pub struct LazyLock<T, F = fn() -> T> {
     pub(crate) object: Object<Clock>,
     /// Decides who initialises, and makes the others wait.
     gate: std::sync::Once,
+    busy: AtomicBool,
     /// Set inside the gate, as one with the object's tickets.
     value: std::sync::OnceLock<T>,
     /// Taken when it runs: without it and without a value, it has panicked.
@@ -26,6 +28,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         LazyLock {
             object: Object::atomic(type_name::<Self>),
             gate: std::sync::Once::new(),
+            busy: AtomicBool::new(false),
             value: std::sync::OnceLock::new(),
             init: std::sync::Mutex::new(Some(f)),
         }
@@ -48,9 +51,9 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     pub fn force(this: &LazyLock<T, F>) -> &T {
         let site = Location::caller();
         if this.value.get().is_none() {
-            let ((), has_run) = initialise(site, |has_run| {
+            let ((), has_run) = initialise(&this.object, &this.busy, site, |inside| {
                 this.gate.call_once_force(|_| {
-                    has_run.set(true);
+                    inside.enter();
                     let mut init = this.init.lock().unwrap_or_else(PoisonError::into_inner);
                     let f = init.take().unwrap_or_else(|| panic_poisoned());
                     drop(init);

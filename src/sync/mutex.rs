@@ -1,17 +1,19 @@
 use std::fmt;
+use std::mem::offset_of;
 use std::panic::Location;
+use std::ptr;
 use std::sync::{LockResult, TryLockResult};
 
 use super::guard::guard_traits;
 use super::poison;
-use crate::record::{self, Exclusive, Object};
+use crate::record::{self, Exclusive, Intent, Kind, Object};
 
 /// [`std::sync::Mutex`], tracked.
 // Taking the lock writes to its tickets as well: one cache line changes hands, not two.
 #[repr(align(64))]
 pub struct Mutex<T: ?Sized> {
     pub(crate) object: Object,
-    inner: std::sync::Mutex<T>,
+    pub(super) inner: std::sync::Mutex<T>,
 }
 
 /// [`std::sync::MutexGuard`], tracked.
@@ -29,8 +31,9 @@ impl<T: ?Sized> Mutex<T> {
     #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let lock = Intent::new(Kind::Lock, &self.object, site);
+        let pen = record::wait(lock, || poison::is_free(self.inner.try_lock()));
         let (inner, is_poisoned) = poison::split(self.inner.lock());
         let section = Exclusive::new(pen, &self.object, site);
         poison::join(MutexGuard { section, inner }, is_poisoned)
@@ -40,14 +43,23 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let pen = record::step(Intent::new(Kind::TryLock, &self.object, site));
         let guard = |inner| MutexGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,
         };
         let busy = || record::found_locked(pen, &self.object, site);
         poison::try_map(self.inner.try_lock(), guard, busy)
+    }
+}
+
+impl<'a, T> MutexGuard<'a, T> {
+    /// The mutex that it is a guard of.
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        let object = ptr::from_ref(self.section.object());
+        // SAFETY: the object is the one in the mutex that the guard borrows for `'a`.
+        unsafe { &*object.byte_sub(offset_of!(Mutex<T>, object)).cast() }
     }
 }
 

@@ -33,8 +33,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
-        self.done.once(Location::caller(), |complete| {
+        self.done.once(Location::caller(), |inside, complete| {
             self.inner.call_once(|| {
+                inside.enter();
                 f();
                 complete();
             });
@@ -45,8 +46,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn call_once_force<F: FnOnce(&OnceState)>(&self, f: F) {
-        self.done.once(Location::caller(), |complete| {
+        self.done.once(Location::caller(), |inside, complete| {
             self.inner.call_once_force(|state| {
+                inside.enter();
                 f(state);
                 complete();
             });
@@ -76,9 +78,7 @@ impl Once {
 
     #[cfg(since = "1.86")]
     fn wait_for(&self, wait: impl FnOnce(&std::sync::Once), site: &'static Location<'static>) {
-        if let Some(pen) = crate::record::pen() {
-            pen.split(site);
-        }
+        self.done.wait(site);
         wait(&self.inner);
         self.done.look(site);
     }

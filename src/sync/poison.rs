@@ -26,6 +26,12 @@ pub(super) fn map<G, H>(result: LockResult<G>, guard: impl FnOnce(G) -> H) -> Lo
     join(guard(inner), is_poisoned)
 }
 
+/// Whether a try has taken the lock. It gives it back at once, and poisons nothing: where the
+/// thread is unwinding, it was when it tried.
+pub(super) fn is_free<G>(result: TryLockResult<G>) -> bool {
+    !matches!(result, Err(TryLockError::WouldBlock))
+}
+
 /// The same of a try; `busy` says that the lock was taken.
 #[inline]
 pub(super) fn try_map<G, H>(

@@ -4,7 +4,7 @@ use std::sync::{LockResult, TryLockResult};
 
 use super::guard::guard_traits;
 use super::poison;
-use crate::record::{self, Exclusive, Object, Shared};
+use crate::record::{self, Exclusive, Intent, Kind, Object, Shared};
 
 /// [`std::sync::RwLock`], tracked.
 // Taking the lock writes to its tickets as well: one cache line changes hands, not two.
@@ -37,8 +37,9 @@ impl<T: ?Sized> RwLock<T> {
     #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let lock = Intent::new(Kind::LockShared, &self.object, site);
+        let pen = record::wait(lock, || poison::is_free(self.inner.try_read()));
         let (inner, is_poisoned) = poison::split(self.inner.read());
         let section = Shared::new(pen, &self.object, site);
         poison::join(RwLockReadGuard { section, inner }, is_poisoned)
@@ -48,8 +49,8 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let pen = record::step(Intent::new(Kind::TryLockShared, &self.object, site));
         let guard = |inner| RwLockReadGuard {
             section: Shared::new(pen, &self.object, site),
             inner,
@@ -62,8 +63,9 @@ impl<T: ?Sized> RwLock<T> {
     #[inline(always)]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let lock = Intent::new(Kind::Lock, &self.object, site);
+        let pen = record::wait(lock, || poison::is_free(self.inner.try_write()));
         let (inner, is_poisoned) = poison::split(self.inner.write());
         let section = Exclusive::new(pen, &self.object, site);
         poison::join(RwLockWriteGuard { section, inner }, is_poisoned)
@@ -73,8 +75,8 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        let pen = record::pen();
         let site = Location::caller();
+        let pen = record::step(Intent::new(Kind::TryLock, &self.object, site));
         let guard = |inner| RwLockWriteGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,

@@ -46,13 +46,6 @@ impl Drop for Forked {
     }
 }
 
-/// Publishes what is held back: the strand is about to wait for another.
-pub(crate) fn about_to_wait() {
-    if let Some(pen) = pen() {
-        pen.flush();
-    }
-}
-
 /// See [`std::thread::JoinHandle`].
 pub struct JoinHandle<T> {
     inner: thread::JoinHandle<T>,
@@ -79,14 +72,16 @@ impl<T> JoinHandle<T> {
     /// among its threads.
     #[track_caller]
     pub fn join(self) -> thread::Result<T> {
-        about_to_wait();
+        record::wait_for_end(self.forked.0, Location::caller());
         let result = self.inner.join();
         self.forked.joined();
         result
     }
 
     /// See [`std::thread::JoinHandle::is_finished`].
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
+        record::step_look_at(self.forked.0, Location::caller());
         self.inner.is_finished()
     }
 }

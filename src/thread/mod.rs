@@ -28,9 +28,9 @@ mod scoped;
 /// What other scoped threads are made of.
 #[cfg(all(feature = "check", feature = "crossbeam-utils"))]
 pub(crate) mod scope_parts {
-    pub(crate) use super::handle::{ExitHere, Forked, about_to_wait};
+    pub(crate) use super::handle::{ExitHere, Forked};
     pub(crate) use super::park::Parker;
-    pub(crate) use super::scoped::{Children, JoinAll};
+    pub(crate) use super::scoped::{Children, JoinAll, WaitForAll};
 }
 
 #[cfg(feature = "check")]

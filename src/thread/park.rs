@@ -4,23 +4,31 @@ use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use crate::record::{Object, What, pen};
+use crate::record::{self, Intent, Kind, Object, What, pen};
 use crate::trace::ObjectKind;
 
 /// What orders a thread's `unpark`s before its `park`s.
 #[derive(Clone)]
-pub(crate) struct Parker(Arc<Object>);
+pub(crate) struct Parker(Arc<Token>);
+
+/// The order of `unpark`s and `park`s, and the token, which the real park keeps to itself. Parking
+/// under control takes it here.
+struct Token {
+    object: Object,
+    is_there: AtomicBool,
+}
 
 impl Parker {
     #[track_caller]
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Object::new(
-            ObjectKind::Signal,
-            std::any::type_name::<Thread>,
-        )))
+        Self(Arc::new(Token {
+            object: Object::new(ObjectKind::Signal, std::any::type_name::<Thread>),
+            is_there: AtomicBool::new(false),
+        }))
     }
 
     /// Makes this the current thread's.
@@ -66,10 +74,12 @@ impl Thread {
     /// See [`std::thread::Thread::unpark`]. Comes before the thread's next return from [`park`].
     #[track_caller]
     pub fn unpark(&self) {
-        if let Some(Parker(object)) = &self.parker {
-            if let Some(pen) = pen() {
-                pen.event(What::Signal, object, Location::caller());
+        if let Some(Parker(token)) = &self.parker {
+            let site = Location::caller();
+            if let Some(pen) = record::step(Intent::new(Kind::Unpark, &token.object, site)) {
+                pen.event(What::Signal, &token.object, site);
             }
+            token.is_there.store(true, Ordering::Release);
         }
         self.inner.unpark();
     }
@@ -104,14 +114,26 @@ pub fn current() -> Thread {
 
 /// Splits the transaction, parks, and comes after every `unpark` so far.
 #[track_caller]
-fn parked(park: impl FnOnce()) {
-    let Some((pen, Parker(object))) = pen().zip(current_parker()) else {
+fn parked(limit: Option<Duration>, park: impl FnOnce()) {
+    let Some((pen, Parker(token))) = pen().zip(current_parker()) else {
         return park();
     };
-    pen.split(Location::caller());
-    park();
-    if let Some(pen) = crate::record::pen() {
-        pen.event(What::Await, &object, Location::caller());
+    let site = Location::caller();
+    pen.split(site);
+    if record::is_controlled() {
+        // The real token, if there is one, is left over, and a later park may find it.
+        let is_there = || token.is_there.load(Ordering::Acquire);
+        record::wait_for(
+            Intent::new(Kind::Park, &token.object, site),
+            limit,
+            is_there,
+        );
+    } else {
+        park();
+    }
+    token.is_there.store(false, Ordering::Release);
+    if let Some(pen) = record::pen() {
+        pen.event(What::Await, &token.object, site);
     }
 }
 
@@ -119,13 +141,13 @@ fn parked(park: impl FnOnce()) {
 /// and a new one begins.
 #[track_caller]
 pub fn park() {
-    parked(thread::park);
+    parked(None, thread::park);
 }
 
 /// See [`std::thread::park_timeout`].
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
-    parked(|| thread::park_timeout(duration));
+    parked(Some(duration), || thread::park_timeout(duration));
 }
 
 /// See [`std::thread::park_timeout_ms`].

@@ -1,20 +1,29 @@
 //! Pauses: in an atomic block each is a wait if the block then looks again at what it has looked
 //! at.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use crate::hint::pause;
+use crate::record::{self, Intent, Kind};
 
 /// See [`std::thread::yield_now`].
 #[track_caller]
 pub fn yield_now() {
-    pause(std::thread::yield_now);
+    pause(Kind::Yield, std::thread::yield_now);
 }
 
 /// See [`std::thread::sleep`].
 #[track_caller]
 pub fn sleep(dur: Duration) {
-    pause(|| std::thread::sleep(dur));
+    let site = Location::caller();
+    let sleep = Intent::bare(Kind::Sleep, site);
+    let (pen, left) = record::wait_for(sleep, Some(dur), || false);
+    if let Some(pen) = pen {
+        pen.pause(site);
+    }
+    // Under control no time is left.
+    std::thread::sleep(left.unwrap_or(dur));
 }
 
 /// See [`std::thread::sleep_ms`].

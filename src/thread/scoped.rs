@@ -5,13 +5,13 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::Location;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::handle::{Builder, ExitHere, Forked, about_to_wait};
+use super::handle::{Builder, ExitHere, Forked};
 use super::park::{Parker, Thread};
 use crate::collect;
-use crate::record::pen;
+use crate::record::{self, pen};
 
 /// See [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -28,10 +28,7 @@ pub(crate) struct Children(Mutex<Vec<u32>>);
 
 impl Children {
     pub(crate) fn add(&self, id: u32) {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .push(id);
+        self.lock().push(id);
     }
 
     /// The thread has been joined by hand.
@@ -47,28 +44,51 @@ impl Children {
 
     /// Whether the child was still there.
     fn remove(&self, id: u32) -> bool {
-        let mut ids = self
-            .0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut ids = self.lock();
         ids.iter()
             .position(|&child| child == id)
             .map(|at| ids.swap_remove(at))
             .is_some()
     }
 
+    /// Waits for the end of all strands, some of which may fork others meanwhile.
+    fn wait_for_all(&self, site: &'static Location<'static>) {
+        let mut waited = Vec::new();
+        loop {
+            let next = self.lock().iter().find(|id| !waited.contains(*id)).copied();
+            // Where there is none, what is held back is published all the same.
+            record::wait_for_end(next, site);
+            match next {
+                Some(id) => waited.push(id),
+                None => return,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// All threads have ended: joins their strands.
     fn join_all(&self, site: &'static Location<'static>) {
-        for id in std::mem::take(
-            &mut *self
-                .0
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        ) {
+        for id in std::mem::take(&mut *self.lock()) {
             if let Some(pen) = pen() {
                 pen.join(id, site);
             }
         }
+    }
+}
+
+/// Waits for the strands when the scope's closure is over, on return as on unwinding: the real
+/// scope is about to.
+pub(crate) struct WaitForAll<'a>(
+    pub(crate) &'a Children,
+    pub(crate) &'static Location<'static>,
+);
+
+impl Drop for WaitForAll<'_> {
+    fn drop(&mut self) {
+        self.0.wait_for_all(self.1);
     }
 }
 
@@ -98,7 +118,8 @@ where
     let children = Children::default();
     let mut place = MaybeUninit::<Scope<'_, '_>>::uninit();
     let place = place.as_mut_ptr().cast::<()>();
-    let join_all = JoinAll(&children, Location::caller());
+    let site = Location::caller();
+    let join_all = JoinAll(&children, site);
     let result = thread::scope(|inner| {
         let children: *const Children = &children;
         // SAFETY: `'scope` ends when `thread::scope` returns, and `children` is dropped after that.
@@ -117,9 +138,8 @@ where
             );
             &*place
         };
-        let result = f(scope);
-        about_to_wait();
-        result
+        let _wait = WaitForAll(children, site);
+        f(scope)
     });
     drop(join_all);
     collect::joined();
@@ -214,7 +234,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// As [`JoinHandle::join`](super::JoinHandle::join).
     #[track_caller]
     pub fn join(self) -> thread::Result<T> {
-        about_to_wait();
+        record::wait_for_end(self.strand, Location::caller());
         let result = self.inner.join();
         if let Some(id) = self.strand {
             self.children.join(id, Location::caller());
@@ -223,7 +243,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// See [`std::thread::ScopedJoinHandle::is_finished`].
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
+        record::step_look_at(self.strand, Location::caller());
         self.inner.is_finished()
     }
 }

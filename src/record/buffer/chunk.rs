@@ -256,6 +256,10 @@ fn before(slot: *mut Slot) -> *mut Slot {
 #[cfg(not(loom))]
 const ALARM: usize = 0;
 
+/// The limit of a buffer whose writer is to look up before every operation. No slot is below it.
+#[cfg(not(loom))]
+const ALWAYS: usize = 1;
+
 /// In place of an address: the writer is in the middle of an operation.
 #[cfg(not(loom))]
 const BUSY: usize = usize::MAX;
@@ -276,6 +280,8 @@ pub(crate) struct Buffer {
     end: Cell<*mut Slot>,
     chunk: Cell<NonNull<Chunk>>,
     ended: Ended,
+    /// Whether the writer looks up before every operation.
+    is_attentive: Cell<bool>,
 }
 
 #[cfg(not(loom))]
@@ -297,6 +303,7 @@ impl Buffer {
             end: Cell::new(ptr::null_mut()),
             chunk: Cell::new(NonNull::dangling()),
             ended: Ended::nowhere(),
+            is_attentive: Cell::new(false),
         }
     }
 
@@ -342,9 +349,27 @@ impl Buffer {
     pub(crate) fn take_alarm(&self) -> bool {
         let is_on = self.limit.load(Ordering::Relaxed) == ALARM;
         if is_on {
-            self.limit.store(self.full(), Ordering::Relaxed);
+            self.limit.store(self.quiet_limit(), Ordering::Relaxed);
         }
         is_on
+    }
+
+    /// The limit where there is no alarm.
+    fn quiet_limit(&self) -> usize {
+        if self.is_attentive.get() {
+            ALWAYS
+        } else {
+            self.full()
+        }
+    }
+
+    /// Whether the writer takes the slow path before every operation, from here on.
+    pub(crate) fn attend(&self, is_attentive: bool) {
+        let before = self.quiet_limit();
+        self.is_attentive.set(is_attentive);
+        // Fails where there is an alarm, which stays.
+        let (limit, relaxed) = (self.quiet_limit(), Ordering::Relaxed);
+        let _ = self.limit.compare_exchange(before, limit, relaxed, relaxed);
     }
 
     /// The chunk that is written.
@@ -408,12 +433,12 @@ impl Buffer {
 
     /// Leaves a chunk in which everything is published for an empty one.
     pub(crate) fn go_on_in(&self, chunk: NonNull<Chunk>) {
-        let full = self.full();
+        let before = self.quiet_limit();
         self.chunk().leave_for(chunk, &self.ended);
         self.begin_in(chunk);
         // Fails where there is an alarm, which stays.
-        let (limit, relaxed) = (self.full(), Ordering::Relaxed);
-        let _ = self.limit.compare_exchange(full, limit, relaxed, relaxed);
+        let (limit, relaxed) = (self.quiet_limit(), Ordering::Relaxed);
+        let _ = self.limit.compare_exchange(before, limit, relaxed, relaxed);
     }
 
     fn begin_in(&self, chunk: NonNull<Chunk>) {

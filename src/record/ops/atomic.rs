@@ -12,8 +12,9 @@ use super::clock::{Clock, Moment, Turn};
 use super::object::{Identity, Object};
 use crate::record::buffer::code;
 use crate::record::buffer::record::{Record, What};
+use crate::record::control::{Intent, Kind};
 use crate::record::host::{give_up, host};
-use crate::record::strand::{Pen, Strand, Writer, pen, strand, untracked};
+use crate::record::strand::{Pen, Strand, Writer, step, strand, untracked};
 use crate::record::{names, value};
 use crate::trace::Update;
 
@@ -69,7 +70,7 @@ impl Strand {
     /// its block.
     #[inline(always)]
     fn see_anew(&self) {
-        if self.thorough.get() && self.state.get().in_block() {
+        if self.state.get().depth() >= self.thorough_from.get() {
             self.seen.forget();
         }
     }
@@ -86,31 +87,14 @@ impl Object<Clock> {
         site: &'static Location<'static>,
         read: impl Fn() -> R,
     ) -> R {
-        self.look_after(self.last_moment(what), what, site, read)
-    }
-
-    /// The same for the program's read of an atomic.
-    #[inline]
-    pub(crate) fn look_anew<R>(&self, site: &'static Location<'static>, read: impl Fn() -> R) -> R {
-        self.look_after(self.last_moment_anew(), What::Read, site, read)
-    }
-
-    #[inline(always)]
-    fn look_after<R>(
-        &self,
-        last: Option<Moment>,
-        what: What,
-        site: &'static Location<'static>,
-        read: impl Fn() -> R,
-    ) -> R {
         debug_assert!(!what.changes());
-        if let Some(moment) = last {
+        if let Some(moment) = self.last_moment(what) {
             let value = read();
             if self.order.is_still(moment) {
                 return value;
             }
         }
-        match pen() {
+        match step(Intent::new(Kind::Read, self, site)) {
             Some(pen) => pen.atomic(self, site, || (read(), what)),
             None => read(),
         }
@@ -119,19 +103,8 @@ impl Object<Clock> {
     /// The moment of the strand's last record, if that covers such a look while the version lasts.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn last_moment(&self, what: What) -> Option<Moment> {
-        self.moment_of(strand(), what)
-    }
-
-    /// The same for a read, which may have to count anew.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn last_moment_anew(&self) -> Option<Moment> {
         let strand = strand();
         strand.see_anew();
-        self.moment_of(strand, What::Read)
-    }
-
-    #[inline(always)]
-    fn moment_of(&self, strand: &Strand, what: What) -> Option<Moment> {
         match strand.last_seen(self.id.identity()) {
             Some(seen) if covers(seen.what.get(), what) => Some(seen.moment.get()),
             _ => None,

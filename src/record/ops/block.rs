@@ -41,17 +41,15 @@ pub(crate) fn end() -> Option<&'static Block> {
     pen().and_then(Pen::end)
 }
 
-/// Records that a `Condvar` is notified here.
-pub(crate) fn notify(site: &'static Location<'static>) {
-    if let Some(pen) = pen() {
-        let state = pen.0.state.get();
+impl Pen {
+    /// Records that a `Condvar` is notified here.
+    pub(in crate::record) fn notify(self, site: &'static Location<'static>) {
+        let state = self.0.state.get();
         if !state.in_block() || !state.is_at_begin() {
-            pen.writer().push(What::Notify, 0, 0, code::site(site));
+            self.writer().push(What::Notify, 0, 0, code::site(site));
         }
     }
-}
 
-impl Pen {
     /// A block is entered that is another one than the last, or after something was recorded
     /// outside of blocks, or inside of another, or while a lock is held back, or by a strand that
     /// has no name yet, whose family may have reports, or whose thread is unwinding.
@@ -76,6 +74,9 @@ impl Pen {
             }
         }
         self.0.begin(block);
+        if let Some(control) = self.0.control() {
+            control.in_block(true);
+        }
         if is_unwinding {
             self.0.state.set(self.0.state.get().unwinding());
         }
@@ -96,6 +97,9 @@ impl Pen {
             writer.push(What::Unwind, 0, 0, 0);
         }
         writer.end();
+        if let Some(control) = self.0.control() {
+            control.in_block(false);
+        }
         block
     }
 

@@ -21,7 +21,8 @@ use crate::record::buffer::code;
 use crate::record::buffer::code::TypeName;
 use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::{GUARDS_MOVE, READ, Record, SHARED, WRITE, What};
-use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, Writer, finish, pen, strand};
+use crate::record::control::Intent;
+use crate::record::strand::{NOBODYS_EPOCH, Pen, Strand, Writer, finish_step, pen, step, strand};
 #[cfg(feature = "parking_lot")]
 use crate::trace::ObjectKind;
 
@@ -159,6 +160,13 @@ impl Pen {
             .push(What::Downgrade, id, object.order.draw(), code::site(site));
     }
 
+    /// Whether a guard's read is recorded when something else is: outside of blocks a wait on a
+    /// condition variable takes it back.
+    fn puts_off_reads(self) -> bool {
+        let state = self.0.state.get();
+        state.is_careful() && !state.in_block()
+    }
+
     /// A guard's content is read.
     fn guard_read(self, object: &Object, site: &'static Location<'static>) {
         let id = self.identify(object);
@@ -206,6 +214,8 @@ pub(crate) fn about_to_wait(object: &Object) {
     let strand = strand();
     if strand.state.get().held() != 0 {
         strand.writer().take_back_read(object);
+    } else if strand.state.get().is_careful() {
+        strand.unwritten_read.set(None);
     }
 }
 
@@ -325,7 +335,11 @@ extern "C" fn read_alone(holder: usize, object: &Object, site: &'static Location
     let Some(pen) = pen_of(holder) else {
         return UNTRACKED;
     };
-    if holder == pen.0.address() {
+    if holder == pen.0.address() && pen.puts_off_reads() {
+        pen.0
+            .unwritten_read
+            .set(Some((pen.identify(object), code::site(site))));
+    } else if holder == pen.0.address() {
         pen.guard_read(object, site);
     } else {
         pen.read_shared(object, site);
@@ -414,6 +428,10 @@ impl<'a> Exclusive<'a> {
         self.holder.write(self.object, site);
     }
 
+    pub(crate) fn object(&self) -> &'a Object {
+        self.object
+    }
+
     /// Records the release before a wait; the object, for when the lock is taken again.
     pub(crate) fn leave(self) -> &'a Object {
         about_to_wait(self.object);
@@ -423,7 +441,11 @@ impl<'a> Exclusive<'a> {
     /// The lock is about to let others in, and stays ours among them.
     #[cfg(since = "1.92")]
     pub(crate) fn downgrade(self, site: &'static Location<'static>) -> Shared<'a> {
-        let (object, pen) = (self.object, pen_of(self.holder.strand));
+        let object = self.object;
+        let pen = match self.holder.strand {
+            0 => None,
+            _ => step(Intent::unlock(object)),
+        };
         mem::forget(self);
         if let Some(pen) = pen {
             pen.downgrade(object, site);
@@ -466,7 +488,9 @@ extern "C" fn release(object: &Object, taken: &'static Location<'static>) {
 /// or the site is far from our image.
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {
-    finish(|pen| pen.release(object, code::site(taken)));
+    finish_step(Intent::unlock(object), |pen| {
+        pen.release(object, code::site(taken));
+    });
 }
 
 /// A lock is held by several; dropped right before it is given back.
@@ -514,7 +538,9 @@ impl Drop for Shared<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_shared_slow(object: &Object, taken: &'static Location<'static>) {
-    finish(|pen| pen.release_shared(object, code::site(taken)));
+    finish_step(Intent::unlock(object), |pen| {
+        pen.release_shared(object, code::site(taken));
+    });
 }
 
 /// What a raw lock carries, which is taken and given back without a guard, perhaps by different
@@ -576,7 +602,9 @@ impl Gate {
     #[inline]
     pub(crate) fn leaving(&self) {
         if self.recorded.load(Ordering::Relaxed) {
-            finish(|pen| pen.release(&self.object, self.taken.load(Ordering::Relaxed)));
+            finish_step(Intent::unlock(&self.object), |pen| {
+                pen.release(&self.object, self.taken.load(Ordering::Relaxed));
+            });
         }
     }
 
@@ -592,7 +620,7 @@ impl Gate {
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn leaving_shared(&self) {
-        if let Some(pen) = pen() {
+        if let Some(pen) = step(Intent::unlock(&self.object)) {
             pen.release_shared(&self.object, self.taken.load(Ordering::Relaxed));
         }
     }
@@ -608,7 +636,7 @@ impl Gate {
     /// The exclusive holder is about to let others in, and stays one of them.
     pub(crate) fn downgrading(&self, site: &'static Location<'static>) {
         if self.recorded.load(Ordering::Relaxed) {
-            if let Some(pen) = pen() {
+            if let Some(pen) = step(Intent::unlock(&self.object)) {
                 pen.downgrade(&self.object, site);
             }
         }

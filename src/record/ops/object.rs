@@ -283,7 +283,7 @@ impl<O: Order> Drop for Object<O> {
 impl Pen {
     /// The object's number; draws it at the first use.
     #[inline(always)]
-    pub(super) fn identify<O: Order>(self, object: &Object<O>) -> u32 {
+    pub(in crate::record) fn identify<O: Order>(self, object: &Object<O>) -> u32 {
         let id = object.id.number();
         if id != 0 { id } else { self.define(object) }
     }

@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::object::Object;
 use crate::record::buffer::code::TypeName;
 use crate::record::buffer::record::What;
+use crate::record::control::{Intent, Kind, wait};
 use crate::record::strand::pen;
 
 /// A cell that is written once, by whoever comes first; the others wait for it.
@@ -19,6 +20,7 @@ pub(crate) struct OnceCore<T> {
     pub(crate) object: Object<Clock>,
     /// Decides who initialises, and makes the others wait.
     gate: OnceCell<()>,
+    busy: AtomicBool,
     /// Set inside the gate, as one with the object's tickets.
     value: OnceCell<T>,
 }
@@ -29,6 +31,7 @@ impl<T> OnceCore<T> {
         Self {
             object: Object::atomic(type_name),
             gate: OnceCell::new(),
+            busy: AtomicBool::new(false),
             value: OnceCell::new(),
         }
     }
@@ -38,6 +41,7 @@ impl<T> OnceCore<T> {
         Self {
             object: Object::atomic(type_name),
             gate: OnceCell::with_value(()),
+            busy: AtomicBool::new(false),
             value: OnceCell::with_value(value),
         }
     }
@@ -59,8 +63,12 @@ impl<T> OnceCore<T> {
     /// A read; an atomic block ends before it waits and begins again after.
     #[track_caller]
     pub(crate) fn wait(&self) -> &T {
-        if let Some(pen) = pen() {
-            pen.split(Location::caller());
+        let site = Location::caller();
+        let wait = wait(Intent::new(Kind::Read, &self.object, site), || {
+            self.value.get().is_some()
+        });
+        if let Some(pen) = wait {
+            pen.split(site);
         }
         self.gate.wait();
         self.get().expect(OPEN)
@@ -101,9 +109,9 @@ impl<T> OnceCore<T> {
     fn fill<E>(&self, set: What, found: What, f: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let site = Location::caller();
         if self.value.get().is_none() {
-            let (result, has_run) = initialise(site, |has_run| {
+            let (result, has_run) = initialise(&self.object, &self.busy, site, |inside| {
                 self.gate.get_or_try_init(|| {
-                    has_run.set(true);
+                    inside.enter();
                     let value = f()?;
                     publish(&self.object, site, set, || self.value.set(value).is_ok());
                     Ok(())
@@ -143,21 +151,55 @@ const OPEN: &str = "the gate opens when the value is there";
 /// whether it was this one that did. Where it was not, the strand has waited, which splits its
 /// block.
 pub(crate) fn initialise<R>(
+    object: &Object<Clock>,
+    busy: &AtomicBool,
     site: &'static Location<'static>,
-    pass: impl FnOnce(&Cell<bool>) -> R,
+    pass: impl FnOnce(&Inside<'_>) -> R,
 ) -> (R, bool) {
-    if let Some(pen) = pen() {
+    let announced = wait(Intent::new(Kind::Update, object, site), || {
+        !busy.load(Ordering::Relaxed)
+    });
+    if let Some(pen) = announced {
         // What is held back must not wait with us.
         pen.flush();
     }
-    let has_run = Cell::new(false);
-    let result = pass(&has_run);
-    if !has_run.get() {
+    let inside = Inside {
+        busy,
+        is_entered: Cell::new(false),
+    };
+    let result = pass(&inside);
+    let has_run = inside.is_entered.get();
+    drop(inside);
+    if !has_run {
         if let Some(pen) = pen() {
             pen.split(site);
         }
     }
-    (result, has_run.get())
+    (result, has_run)
+}
+
+/// Whether the strand has come to be the one that initialises, and keeps others out.
+pub(crate) struct Inside<'a> {
+    /// Whether somebody initialises: the gate itself cannot be asked without waiting for it.
+    busy: &'a AtomicBool,
+    is_entered: Cell<bool>,
+}
+
+impl Inside<'_> {
+    /// The strand is the one.
+    pub(crate) fn enter(&self) {
+        self.is_entered.set(true);
+        self.busy.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Inside<'_> {
+    // In a destructor: an initialisation that panics is over, too.
+    fn drop(&mut self) {
+        if self.is_entered.get() {
+            self.busy.store(false, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Puts the value of a cell into its place: from here on everybody sees it, and the record says so.
@@ -179,6 +221,7 @@ pub(crate) fn publish(
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) object: Object<Clock>,
+    busy: AtomicBool,
     done: AtomicBool,
 }
 
@@ -187,6 +230,7 @@ impl Done {
     pub(crate) const fn new(type_name: TypeName) -> Self {
         Self {
             object: Object::atomic(type_name),
+            busy: AtomicBool::new(false),
             done: AtomicBool::new(false),
         }
     }
@@ -204,16 +248,26 @@ impl Done {
         self.object.look(What::Read, site, || self.peek())
     }
 
-    /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and
-    /// finds that it was done.
+    /// Waits until it was done: announces that, and ends the transaction.
+    #[cfg(since = "1.86")]
+    pub(crate) fn wait(&self, site: &'static Location<'static>) {
+        let wait = Intent::new(Kind::Read, &self.object, site);
+        if let Some(pen) = crate::record::control::wait(wait, || self.peek()) {
+            pen.split(site);
+        }
+    }
+
+    /// Does it by `enter`, which calls [`Inside::enter`], does it, and calls what it is given, all
+    /// while it keeps others out; or waits, and finds that it was done.
     #[inline]
-    pub(crate) fn once(&self, site: &'static Location<'static>, enter: impl FnOnce(&dyn Fn())) {
+    pub(crate) fn once(
+        &self,
+        site: &'static Location<'static>,
+        enter: impl FnOnce(&Inside<'_>, &dyn Fn()),
+    ) {
         if !self.peek() {
-            let ((), has_run) = initialise(site, |has_run| {
-                enter(&|| {
-                    has_run.set(true);
-                    self.complete(site);
-                });
+            let ((), has_run) = initialise(&self.object, &self.busy, site, |inside| {
+                enter(inside, &|| self.complete(site));
             });
             if has_run {
                 return;

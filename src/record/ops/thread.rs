@@ -7,6 +7,7 @@ use super::object::Object;
 use crate::record::buffer::chunk::Chunk;
 use crate::record::buffer::code;
 use crate::record::buffer::record::What;
+use crate::record::control::{Intent, Kind};
 use crate::record::strand::{Child, Pen, untracked};
 
 /// How far a strand has written.
@@ -26,8 +27,12 @@ impl Pen {
         site: &'static Location<'static>,
     ) -> Option<Child> {
         let child = untracked(|| Child::new(self.0.family.get(), name))?;
+        self.announce(Intent::of_strand(Kind::Fork, child.id(), site));
         self.writer()
             .push(What::Fork, child.id(), 0, code::site(site));
+        if let Some(control) = self.0.control() {
+            untracked(|| child.set_control(control.fork(child.id())));
+        }
         Some(child)
     }
 

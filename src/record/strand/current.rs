@@ -1,7 +1,9 @@
 //! The strand of this thread.
 
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Nobody, Origin, Strand, place};
@@ -9,6 +11,7 @@ use crate::mark::Block;
 use crate::record::buffer::pool;
 use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::What;
+use crate::record::control::{Control, Intent, Kind};
 use crate::record::host::{Started, host};
 
 /// In place of a strand: this thread records nothing.
@@ -72,11 +75,35 @@ impl Strand {
     }
 }
 
-/// The current strand's pen, with room for one operation; nothing where this thread is not tracked.
-/// Does not panic: an operation may be an allocator's, a destructor's or a C function's.
+/// Announces an operation that cannot block, right before it is performed; the current strand's
+/// pen, with room for the operation's records; nothing where this thread is not tracked. Does not
+/// panic: an operation may be an allocator's, a destructor's or a C function's.
 ///
-/// Every tracked operation that may be recorded asks for its pen before it is performed, and asks
-/// here alone: this is where a scheduler would stand.
+/// Every tracked operation passes here, or [`wait`](crate::record::wait), once.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn step(intent: Intent<'_>) -> Option<Pen> {
+    let strand = strand();
+    if strand.buffer.is_ready() {
+        return Some(Pen(strand));
+    }
+    rarely();
+    if strand.is_untracked() {
+        None
+    } else {
+        slow_step(intent)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_step(intent: Intent<'_>) -> Option<Pen> {
+    let pen = slow_pen()?;
+    pen.announce(intent);
+    Some(pen)
+}
+
+/// The current strand's pen, for what is no operation of its own: the second part of one, or a
+/// boundary.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn pen() -> Option<Pen> {
     let strand = strand();
@@ -93,7 +120,7 @@ pub(crate) fn pen() -> Option<Pen> {
 
 #[cold]
 #[inline(never)]
-fn slow_pen() -> Option<Pen> {
+pub(in crate::record) fn slow_pen() -> Option<Pen> {
     let strand = strand();
     if ptr::eq(strand, &UNREGISTERED.0) {
         return register();
@@ -199,6 +226,15 @@ pub(in crate::record) fn finish(end: impl FnOnce(Pen)) {
     }
 }
 
+/// The same of something that is an operation: it is announced first.
+#[inline(always)]
+pub(in crate::record) fn finish_step(intent: Intent<'_>, end: impl FnOnce(Pen)) {
+    match step(intent) {
+        Some(pen) => end(pen),
+        None => finish_suspended(end),
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn finish_suspended(end: impl FnOnce(Pen)) {
@@ -218,7 +254,11 @@ pub(crate) fn never_track_this_thread() {
 
 /// Writes the current strand's last record.
 pub(crate) fn exit() {
+    let mut control = None;
     if let Some(pen) = pen_if_registered() {
+        let exit = Intent::of_strand(Kind::Exit, pen.0.id, Location::caller());
+        pen.announce(exit);
+        control = pen.0.control().cloned();
         if !pen.0.forked {
             name_current_strand();
             if let Some(host) = host() {
@@ -228,6 +268,9 @@ pub(crate) fn exit() {
         pen.writer().exit();
     }
     CURRENT.set(&UNTRACKED.0);
+    if let Some(control) = control {
+        control.gone();
+    }
 }
 
 /// The pen of a thread that has recorded before.
@@ -330,6 +373,12 @@ impl Child {
         Some(Child(strand))
     }
 
+    /// The strand is controlled from its start on.
+    pub(in crate::record) fn set_control(&self, control: Arc<dyn Control>) {
+        // SAFETY: as in `id`, and nobody else uses it yet.
+        unsafe { self.0.as_ref() }.set_control(Some(control));
+    }
+
     pub(crate) fn id(&self) -> u32 {
         // SAFETY: a strand lives until its exit was read, and `self` is yet to write it.
         unsafe { self.0.as_ref() }.id
@@ -342,17 +391,25 @@ impl Child {
         CURRENT.set(&UNTRACKED.0);
         // The first destructor to be registered is the last to run, so the program's own are still
         // recorded.
-        if ON_EXIT.try_with(|_| ()).is_ok() {
-            CURRENT.set(strand.as_ptr());
-        } else {
-            drop(Child(strand));
+        if ON_EXIT.try_with(|_| ()).is_err() {
+            return drop(Child(strand));
         }
+        // SAFETY: alive until this thread writes its last record.
+        if let Some(control) = unsafe { strand.as_ref() }.control() {
+            control.start();
+        }
+        CURRENT.set(strand.as_ptr());
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
         // SAFETY: alive, and ours alone until the exit is published.
-        unsafe { self.0.as_ref() }.writer().exit();
+        let strand = unsafe { self.0.as_ref() };
+        let control = strand.control().cloned();
+        strand.writer().exit();
+        if let Some(control) = control {
+            control.gone();
+        }
     }
 }

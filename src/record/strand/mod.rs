@@ -9,22 +9,24 @@ mod state;
 mod writer;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::current::{
     Child, Pen, Suspended, Untracked, current, current_name, exit, is_first_of_family,
-    name_current_strand, never_track_this_thread, new_family, open_blocks, pen, regroup, untracked,
+    name_current_strand, never_track_this_thread, new_family, open_blocks, pen, regroup, step,
+    untracked,
 };
-pub(in crate::record) use self::current::{finish, name_current, strand};
+pub(in crate::record) use self::current::{finish, finish_step, name_current, slow_pen, strand};
 pub(crate) use self::origin::{Origin, Runner};
 use self::state::State;
 pub(in crate::record) use self::writer::Writer;
 use super::buffer::chunk::{Buffer, Chunk, Published};
 use super::buffer::pool::{self, Ids};
 use super::buffer::record::What;
+use super::control::Control;
 use super::ops::clock::Moment;
 use super::ops::object::Identity;
 use super::{ops, stacks};
@@ -43,15 +45,20 @@ pub(crate) struct Strand {
     pub(in crate::record) state: Cell<State>,
     /// The outermost block, or the last one that recorded something; null where there was none.
     block: Cell<*const Block>,
-    /// Whether accesses that say nothing new of this run are recorded in blocks all the same; see
-    /// [`be_thorough`](ops::be_thorough).
-    pub(in crate::record) thorough: Cell<bool>,
+    /// In how many blocks the strand must be for accesses that say nothing new of this run to be
+    /// recorded all the same; see [`be_thorough`](ops::be_thorough).
+    pub(in crate::record) thorough_from: Cell<u32>,
 
     // The owner's.
     /// The family number, by which violations are delivered.
     pub(in crate::record) family: Cell<u32>,
     pub(in crate::record) ids: Ids,
     pub(in crate::record) seen: Seen,
+    /// Who decides when a strand goes on, if anybody does.
+    control: UnsafeCell<Option<Arc<dyn Control>>>,
+    /// Outside of blocks, under care: the lock, and the place, of a read that is recorded when
+    /// something else is. A wait on a condition variable takes it back.
+    pub(in crate::record) unwritten_read: Cell<Option<(u32, u32)>>,
 
     // Shared with the collector.
     /// Whether the mirror forked this strand.
@@ -79,6 +86,9 @@ impl Nobody {
         Nobody(Strand::new(buffer, chunk, NOBODYS_EPOCH, 0, 0, false))
     }
 }
+
+/// No strand is in so many blocks.
+const NEVER_THOROUGH: u32 = u32::MAX;
 
 /// No strand's epoch.
 pub(in crate::record) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
@@ -123,10 +133,12 @@ impl Strand {
             epoch: Cell::new(epoch),
             state: Cell::new(State::NEW),
             block: Cell::new(ptr::null()),
-            thorough: Cell::new(false),
+            thorough_from: Cell::new(NEVER_THOROUGH),
             family: Cell::new(family),
             ids: Ids::new(),
             seen: Seen::nothing(),
+            control: UnsafeCell::new(None),
+            unwritten_read: Cell::new(None),
             forked,
             id,
             first_family: family,
@@ -171,9 +183,29 @@ impl Strand {
     /// Takes over what the settings say.
     fn follow_settings(&self) {
         let _writer = self.writer();
-        self.state
-            .set(self.state.get().with_stacks(stacks::are_wanted()));
-        self.thorough.set(ops::is_thorough());
+        let is_controlled = self.control().is_some();
+        let is_careful = is_controlled || stacks::are_wanted();
+        self.state.set(self.state.get().with_care(is_careful));
+        self.thorough_from.set(match is_controlled {
+            true => 0,
+            false if ops::is_thorough() => 1,
+            false => NEVER_THOROUGH,
+        });
+    }
+
+    /// Who decides when the strand goes on. Asked by the strand alone.
+    pub(in crate::record) fn control(&self) -> Option<&Arc<dyn Control>> {
+        // SAFETY: set by the strand's own thread, or before it starts; never while this is used.
+        unsafe { (*self.control.get()).as_ref() }
+    }
+
+    /// The strand is controlled from here on, or no longer.
+    pub(in crate::record) fn set_control(&self, control: Option<Arc<dyn Control>>) {
+        self.buffer.attend(control.is_some());
+        // SAFETY: as above.
+        let before = unsafe { self.control.get().replace(control) };
+        self.follow_settings();
+        untracked(|| drop(before));
     }
 
     /// Gives the strand its name, if it has none.

@@ -17,8 +17,9 @@ impl State {
     pub(super) const TWO_HELD: u64 = 1 << 0;
     /// The block has to be recorded before anything else in it.
     pub(super) const BLOCK_DUE: u64 = 1 << 1;
-    /// Accesses in blocks come with their stacks; see [`stacks`](crate::record::stacks).
-    pub(super) const STACKS: u64 = 1 << 2;
+    /// Every record takes the slow path: accesses come with their stacks, or the strand is
+    /// [controlled](crate::record::control).
+    pub(super) const CAREFUL: u64 = 1 << 2;
     /// The strand may have a name that nobody has asked for.
     pub(super) const UNNAMED: u64 = 1 << 3;
     /// The strand's family may have reports, which are delivered at the next safe point.
@@ -77,7 +78,7 @@ impl State {
     /// Whether something is to be done before a record is written.
     #[inline(always)]
     pub(in crate::record) fn needs_preparation(self) -> bool {
-        self.0 & (Self::HELD | Self::TWO_HELD | Self::BLOCK_DUE | Self::STACKS) != 0
+        self.0 & (Self::HELD | Self::TWO_HELD | Self::BLOCK_DUE | Self::CAREFUL) != 0
     }
 
     /// Whether nothing but one acquire that is held back has to be dealt with.
@@ -91,8 +92,8 @@ impl State {
         self.0 & Self::TWO_HELD != 0
     }
 
-    pub(in crate::record) fn wants_stacks(self) -> bool {
-        self.0 & Self::STACKS != 0
+    pub(in crate::record) fn is_careful(self) -> bool {
+        self.0 & Self::CAREFUL != 0
     }
 
     pub(in crate::record) fn has_reports(self) -> bool {
@@ -107,11 +108,11 @@ impl State {
         self.0 & Self::UNWINDING != 0
     }
 
-    pub(super) fn with_stacks(self, wanted: bool) -> State {
-        if wanted {
-            State(self.0 | Self::STACKS)
+    pub(super) fn with_care(self, is_careful: bool) -> State {
+        if is_careful {
+            State(self.0 | Self::CAREFUL)
         } else {
-            self.without(Self::STACKS)
+            self.without(Self::CAREFUL)
         }
     }
 

@@ -135,8 +135,9 @@ impl<'a> Writer<'a> {
     /// record, and makes room for that.
     fn prepare(&self, what: What) {
         self.flush();
+        self.write_unwritten_read();
         self.write_block();
-        if self.state().wants_stacks() && what.is_access() && self.state().in_block() {
+        if stacks::are_wanted() && what.is_access() && self.state().in_block() {
             if let Some(stack) = untracked(|| guarded(stacks::capture)) {
                 self.make_room();
                 self.write(Record::new(What::Stack, stack, 0, 0));
@@ -159,6 +160,14 @@ impl<'a> Writer<'a> {
         strand.state.set(next);
         if !next.in_block() {
             strand.new_epoch();
+        }
+    }
+
+    /// Writes the read that was put off, if there is one.
+    fn write_unwritten_read(&self) {
+        if let Some((lock, site)) = self.0.unwritten_read.take() {
+            self.make_room();
+            self.write(Record::new(What::GuardRead, lock, 0, site));
         }
     }
 
@@ -291,10 +300,11 @@ impl<'a> Writer<'a> {
     /// held back, or there is no room.
     #[inline(never)]
     extern "C" fn hold_back_slow(self, acquire: Record) {
-        if self.state().wants_stacks() {
+        if self.state().is_careful() {
             self.prepare(What::Acquire);
             // What happens in the section is recorded where it happens.
-            return self.write(acquire);
+            self.write(acquire);
+            return self.0.has_recorded(acquire);
         }
         self.flush();
         self.write_block();
@@ -455,9 +465,20 @@ extern "C" fn push_slow(strand: &Strand, record: Record) {
     let writer = mem::ManuallyDrop::new(Writer(strand));
     writer.prepare(record.what());
     writer.write(record);
+    // Once it is published, the collector may free the strand.
+    if record.what() != What::Exit {
+        strand.has_recorded(record);
+    }
 }
 
 impl Strand {
+    /// Tells whoever controls the strand what it has recorded.
+    fn has_recorded(&self, record: Record) {
+        if let Some(control) = self.control() {
+            untracked(|| control.recorded(record.what(), record.target()));
+        }
+    }
+
     /// What was held back is published next.
     #[inline(always)]
     fn clear_held(&self) {

@@ -5,7 +5,7 @@ use std::panic::Location;
 use crate::record::clock::Clock;
 use crate::record::code::TypeName;
 use crate::record::value::Recorded;
-use crate::record::{self, Effect, Object, What};
+use crate::record::{self, Effect, Intent, Kind, Object, Pen, What};
 use crate::trace::Update;
 
 /// An atomic `A` of std and its record, in one cache line: a clock that changes hands without its
@@ -15,6 +15,17 @@ use crate::trace::Update;
 pub(crate) struct Core<A> {
     pub(super) inner: A,
     pub(crate) object: Object<Clock>,
+}
+
+/// The result of an exchange for the value `new`, and what it did.
+#[inline]
+fn exchanged<V: Copy + PartialEq>(result: Result<V, V>, new: V) -> (Result<V, V>, Effect) {
+    let effect = match result {
+        Ok(value) if value == new => Effect::Vain(Update::Exchange),
+        Ok(_) => Effect::Did(What::CompareExchange),
+        Err(_) => Effect::Did(What::CompareExchangeFailed),
+    };
+    (result, effect)
 }
 
 impl<A: Recorded> Core<A> {
@@ -32,21 +43,37 @@ impl<A: Recorded> Core<A> {
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
         self.object
-            .look_anew(Location::caller(), || load(&self.inner))
+            .look(What::Read, Location::caller(), || load(&self.inner))
     }
 
     /// A write.
     #[inline]
     #[track_caller]
     pub(super) fn write(&self, store: impl FnOnce(&A)) {
-        self.operate(|inner| (store(inner), Effect::Did(What::Write)));
+        self.perform(Kind::Write, |inner| {
+            (store(inner), Effect::Did(What::Write))
+        });
     }
 
-    /// An operation, which says what it did.
+    /// An update, which says what it did.
     #[inline]
     #[track_caller]
     pub(super) fn operate<R>(&self, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
-        match record::pen() {
+        self.perform(Kind::Update, operation)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn perform<R>(&self, kind: Kind, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
+        let pen = record::step(Intent::new(kind, &self.object, Location::caller()));
+        self.record(pen, operation)
+    }
+
+    /// Performs and records an operation that was announced.
+    #[inline]
+    #[track_caller]
+    fn record<R>(&self, pen: Option<Pen>, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
+        match pen {
             Some(pen) => pen.change(
                 &self.object,
                 Location::caller(),
@@ -73,10 +100,28 @@ impl<A: Recorded> Core<A> {
         new: V,
         operation: impl FnOnce(&A) -> Result<V, V>,
     ) -> Result<V, V> {
-        self.operate(|inner| match operation(inner) {
-            Ok(value) if value == new => (Ok(value), Effect::Vain(Update::Exchange)),
-            Ok(value) => (Ok(value), Effect::Did(What::CompareExchange)),
-            Err(value) => (Err(value), Effect::Did(What::CompareExchangeFailed)),
+        self.operate(|inner| exchanged(operation(inner), new))
+    }
+
+    /// The same of one that may fail without a reason; under control that is a choice. `load`
+    /// reads the value.
+    #[inline]
+    #[track_caller]
+    pub(super) fn exchange_weak<V: Copy + PartialEq>(
+        &self,
+        new: V,
+        load: impl FnOnce(&A) -> V,
+        operation: impl FnOnce(&A) -> Result<V, V>,
+    ) -> Result<V, V> {
+        let site = Location::caller();
+        let (pen, fails) = record::step_weak(Intent::new(Kind::Update, &self.object, site));
+        self.record(pen, |inner| {
+            let result = if fails {
+                Err(load(inner))
+            } else {
+                operation(inner)
+            };
+            exchanged(result, new)
         })
     }
 

@@ -121,7 +121,11 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$Value, $Value> {
-                self.0.exchange(new, |a| a.compare_exchange_weak(current, new, success, failure))
+                self.0.exchange_weak(
+                    new,
+                    |a| a.load(failure),
+                    |a| a.compare_exchange_weak(current, new, success, failure),
+                )
             }
 
             /// As std's: a read and a write in one, or a read where `f` gives up, whatever the
