@@ -1,0 +1,911 @@
+//! One explored run: its strands, and whose turn it is.
+//!
+//! A strand of the run has a *seat*. At most one seat has the turn; the strand in it runs until it
+//! announces its next operation. Then it asks which of the pending operations would go through,
+//! lets the plan choose among them, wakes the strand that was chosen and sleeps.
+//!
+//! | status | the strand | goes on |
+//! |---|---|---|
+//! | `Running` | has the turn | to `Waiting` with its next announcement, to `Gone` with its end |
+//! | `Waiting` | sleeps, with a pending operation | to `Running` when it is chosen |
+//! | `Outside` | runs or blocks where nobody can tell | to `Waiting` with its next announcement |
+//! | `Gone` | has ended | |
+//!
+//! A strand that blocks in something that is not mirrored would stop the run. A watcher
+//! ([`watch`](super::watch)) sees that, and the seat becomes `Outside`.
+//!
+//! **Freed.** At a limit, at the end of the test's own thread, and where the plan gives a run up,
+//! nobody is controlled any more: each strand goes on with its real operation. **Doomed.** Where
+//! nobody can go on, real operations would block for ever, so each strand unwinds from where it
+//! waits.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::task;
+use crate::plan::{Action, Choice, End, How, Intent, Kind, Plan, Recorder};
+use crate::record::What;
+use crate::record::control::{Announced, Control, Pending, Probe, Thing, Turn};
+
+/// The plan of a run, whose choices are recorded.
+pub(super) type Planner = Recorder<Box<dyn Plan + Send>>;
+
+/// A wait that is no longer than this may expire while others can go on. A longer one is there in
+/// case that something goes wrong, and expires only when nobody else can go on, as a sleep does.
+const SHORT: Duration = Duration::from_millis(20);
+
+/// How often a strand may look at the same thing, while nothing changes, before it is held back.
+const LOOKS: u32 = 8;
+
+/// After so many steps in which everybody only looks, real time passes between them: somebody
+/// whom we do not know may be about to change something.
+const IDLE: u32 = 64;
+
+/// After so many, nobody is going to.
+const LIVELOCK: u32 = 256;
+
+/// For how long nobody may be able to go on before that counts as a deadlock, the first time and
+/// later: a thread that is not ours may be about to change something.
+const GRACE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(10)];
+
+/// The run that seats belong to.
+pub(super) struct World {
+    state: Mutex<State>,
+    /// The program's time at the begin.
+    start: Instant,
+    limits: Limits,
+}
+
+/// What ends a run early.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) steps: u64,
+    /// Whether a deadlock was found before: then there is no need to wait long for others.
+    pub(super) has_waited: bool,
+}
+
+struct State {
+    /// Nothing once the run is over, or where the plan has failed.
+    plan: Option<Planner>,
+    seats: Vec<Seat>,
+    /// The seat that has the turn.
+    turn: Option<usize>,
+    end: Option<End>,
+    /// Nobody can go on, and this is why.
+    stuck: Option<Stuck>,
+    numbers: Numbers,
+    /// Locks that somebody tries: their releases are steps.
+    tried: FxHashSet<Thing>,
+    /// How far the clock is ahead.
+    ahead: Duration,
+    /// Counts what changes what others can see.
+    changes: u64,
+    idle: u32,
+    steps: Vec<Step>,
+    /// How many steps were taken by strands that came back from outside.
+    outside: u64,
+    panic: Option<Panic>,
+}
+
+/// Numbers of objects in the order in which the run meets them.
+#[derive(Default)]
+struct Numbers {
+    known: FxHashMap<Thing, u32>,
+    last: u32,
+}
+
+impl Numbers {
+    fn of(&mut self, thing: Thing) -> u32 {
+        if thing == Thing::Nothing {
+            return 0;
+        }
+        *self.known.entry(thing).or_insert_with(|| {
+            self.last += 1;
+            self.last
+        })
+    }
+}
+
+/// An operation that was performed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) seat: u32,
+    pub(super) next: Announced,
+    pub(super) how: How,
+}
+
+/// Why a run could not go on.
+#[derive(Clone, Debug)]
+pub(super) struct Stuck {
+    pub(super) kind: StuckKind,
+    /// Who waits for what.
+    pub(super) waits: Vec<Waits>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StuckKind {
+    Deadlock,
+    Livelock,
+}
+
+/// A strand that cannot go on.
+#[derive(Clone, Debug)]
+pub(super) struct Waits {
+    pub(super) seat: u32,
+    pub(super) next: Announced,
+    /// Who has what it waits for, and since which step.
+    pub(super) held: Vec<(u32, usize)>,
+}
+
+/// What a strand has panicked with.
+#[derive(Clone, Debug)]
+pub(super) struct Panic {
+    pub(super) message: String,
+    pub(super) place: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    Running,
+    Waiting,
+    Outside,
+    Gone,
+}
+
+struct Seat {
+    strand: u32,
+    path: Vec<u32>,
+    key: u64,
+    children: u32,
+    status: Status,
+    pending: Option<Wanted>,
+    /// How the pending operation came to its end.
+    turn: Turn,
+    nth: u32,
+    block: u32,
+    blocks: u32,
+    looks: Looks,
+    /// When it last had the turn.
+    ran: u64,
+    awake: Arc<Condvar>,
+    task: Option<task::Id>,
+    held: Vec<Held>,
+}
+
+/// A lock that a strand has.
+struct Held {
+    thing: Thing,
+    /// When it was taken.
+    step: usize,
+    /// Whether the strand has changed what it guards.
+    is_changed: bool,
+}
+
+/// What a strand has looked at since something changed.
+#[derive(Default)]
+struct Looks {
+    at: u64,
+    seen: Vec<(Announced, u32)>,
+    is_held_back: bool,
+}
+
+impl Looks {
+    fn note(&mut self, next: Announced, changes: u64) {
+        if self.at != changes {
+            self.at = changes;
+            self.seen.clear();
+        }
+        match self.seen.iter_mut().find(|(seen, _)| *seen == next) {
+            Some((_, times)) => *times += 1,
+            None => self.seen.push((next, 1)),
+        }
+        self.is_held_back = self.seen.iter().any(|&(_, times)| times >= LOOKS);
+    }
+
+    fn is_held_back(&self, changes: u64) -> bool {
+        self.is_held_back && self.at == changes
+    }
+}
+
+/// A pending operation. The probes live in the frame of the strand that waits, which does not
+/// leave it before its seat has none.
+struct Wanted {
+    next: Announced,
+    ready: Option<ProbePointer>,
+    deadline: Option<Duration>,
+    is_short: bool,
+    then: Option<(Announced, ProbePointer)>,
+}
+
+#[derive(Clone, Copy)]
+struct ProbePointer(*const (dyn Fn() -> bool + 'static));
+
+// SAFETY: a probe is asked while its strand sleeps and nobody else runs.
+unsafe impl Send for ProbePointer {}
+
+impl ProbePointer {
+    fn new(probe: Probe<'_>) -> Self {
+        let probe: *const (dyn Fn() -> bool + '_) = probe;
+        // SAFETY: only the lifetime changes; see `Wanted`.
+        Self(unsafe { std::mem::transmute::<*const (dyn Fn() -> bool + '_), _>(probe) })
+    }
+
+    fn ask(self) -> bool {
+        // SAFETY: see `Wanted`.
+        unsafe { (*self.0)() }
+    }
+}
+
+/// What became of a run.
+pub(super) struct Outcome {
+    /// Nothing where it has failed.
+    pub(super) plan: Option<Planner>,
+    pub(super) end: End,
+    pub(super) stuck: Option<Stuck>,
+    pub(super) steps: Vec<Step>,
+    pub(super) outside: u64,
+    pub(super) panic: Option<Panic>,
+    /// The strands' numbers and paths, by seat.
+    pub(super) strands: Vec<(u32, Vec<u32>)>,
+}
+
+impl World {
+    /// A run in which the current thread, the strand `root`, has the turn.
+    pub(super) fn new(plan: Planner, root: u32, limits: Limits) -> Arc<World> {
+        let mut first = Seat::new(root, vec![0]);
+        first.status = Status::Running;
+        first.task = task::current();
+        Arc::new(World {
+            state: Mutex::new(State {
+                plan: Some(plan),
+                seats: vec![first],
+                turn: Some(0),
+                end: None,
+                stuck: None,
+                numbers: Numbers::default(),
+                tried: FxHashSet::default(),
+                ahead: Duration::ZERO,
+                changes: 1,
+                idle: 0,
+                steps: Vec::new(),
+                outside: 0,
+                panic: None,
+            }),
+            start: Instant::now(),
+            limits,
+        })
+    }
+
+    /// The control of the first seat.
+    pub(super) fn root(self: &Arc<Self>) -> Arc<dyn Control> {
+        self.control_of(0)
+    }
+
+    fn control_of(self: &Arc<Self>, seat: usize) -> Arc<dyn Control> {
+        let world = self.clone();
+        Arc::new(SeatOf { world, seat })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The test's own thread is done. Whoever is left goes on freely.
+    pub(super) fn finish(&self) -> Outcome {
+        let mut state = self.lock();
+        let end = state.free(End::Complete);
+        state.with_plan(|plan| plan.end(end));
+        let plan = state.plan.take();
+        let strands = state.seats.iter();
+        Outcome {
+            plan,
+            end,
+            stuck: state.stuck.take(),
+            steps: std::mem::take(&mut state.steps),
+            outside: state.outside,
+            panic: state.panic.take(),
+            strands: strands.map(|it| (it.strand, it.path.clone())).collect(),
+        }
+    }
+
+    /// Notes the first panic of the run.
+    pub(super) fn note_panic(&self, panic: Panic) {
+        self.lock().panic.get_or_insert(panic);
+    }
+
+    /// For the watcher: a number that changes with every step, and the task that has the turn.
+    pub(super) fn progress(&self) -> (u64, Option<task::Id>) {
+        let state = self.lock();
+        let running = state.turn.filter(|_| state.end.is_none());
+        let task = running.and_then(|seat| state.seats[seat].task);
+        (state.steps.len() as u64, task)
+    }
+
+    /// For the watcher: nobody has the turn, and somebody may be able to go on by now.
+    pub(super) fn look_again(&self) {
+        let state = self.lock();
+        if state.turn.is_none() && state.end.is_none() {
+            self.pass_on(state, None);
+        }
+    }
+
+    /// For the watcher: the strand that has had the turn since step `since` does not come back.
+    pub(super) fn leave_outside(&self, since: u64) {
+        let mut state = self.lock();
+        if state.steps.len() as u64 != since || state.end.is_some() {
+            return;
+        }
+        if let Some(seat) = state.turn.take() {
+            state.seats[seat].status = Status::Outside;
+            self.pass_on(state, None);
+        }
+    }
+
+    /// Gives the turn to the next strand. `me` is the caller's seat if it waits.
+    fn pass_on(&self, mut state: MutexGuard<'_, State>, me: Option<usize>) {
+        let mut has_rested = false;
+        loop {
+            let next = state.choose(has_rested);
+            has_rested = matches!(next, Next::Rest);
+            state = match next {
+                Next::Seat(next) => {
+                    if me != Some(next) {
+                        let awake = state.seats[next].awake.clone();
+                        drop(state);
+                        awake.notify_one();
+                    }
+                    return;
+                }
+                Next::Outside => return,
+                Next::Stuck(kind) => match self.wait_for_strangers(state, kind) {
+                    Some(state) => state,
+                    None => return,
+                },
+                Next::Rest => match self.rest(state) {
+                    Some(state) => state,
+                    None => return,
+                },
+                Next::Abandon => {
+                    state.free(End::Abandoned);
+                    return;
+                }
+            };
+        }
+    }
+
+    /// Lets some time pass; nothing if somebody has the turn by then.
+    fn rest<'a>(&'a self, state: MutexGuard<'a, State>) -> Option<MutexGuard<'a, State>> {
+        drop(state);
+        std::thread::sleep(Duration::from_micros(300));
+        let state = self.lock();
+        (state.turn.is_none() && state.end.is_none()).then_some(state)
+    }
+
+    fn grace(&self) -> Duration {
+        GRACE[usize::from(self.limits.has_waited)]
+    }
+
+    /// Nobody of ours can go on. Whoever is not ours has a moment to change that; nothing if it
+    /// has not changed, and the run is over.
+    fn wait_for_strangers<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        kind: StuckKind,
+    ) -> Option<MutexGuard<'a, State>> {
+        let since = Instant::now();
+        let changes = state.changes;
+        while since.elapsed() < self.grace() {
+            state = self.rest(state)?;
+            if state.changes != changes || state.somebody_can() {
+                return Some(state);
+            }
+        }
+        let waits = state.waits();
+        state.stuck = Some(Stuck { kind, waits });
+        state.free(End::Deadlock);
+        None
+    }
+}
+
+/// What comes next.
+enum Next {
+    Seat(usize),
+    /// Only strands that are outside could.
+    Outside,
+    Stuck(StuckKind),
+    /// Whoever could change something is not ours: let some time pass.
+    Rest,
+    /// The plan gives the run up.
+    Abandon,
+}
+
+impl State {
+    /// Nobody is controlled from here on.
+    fn free(&mut self, end: End) -> End {
+        self.turn = None;
+        for seat in &self.seats {
+            seat.awake.notify_one();
+        }
+        *self.end.get_or_insert(end)
+    }
+
+    /// Asks the plan, unless it has failed. A failure of it must not become the program's.
+    fn with_plan<R>(&mut self, ask: impl FnOnce(&mut Planner) -> R) -> Option<R> {
+        let plan = self.plan.as_mut()?;
+        let answer = catch_unwind(AssertUnwindSafe(|| ask(plan)));
+        if answer.is_err() {
+            self.plan = None;
+        }
+        answer.ok()
+    }
+
+    /// Which strand goes on.
+    fn choose(&mut self, has_rested: bool) -> Next {
+        loop {
+            self.enter_second_phases();
+            let (mut ready, blocked, held_back) = self.pending();
+            if ready.is_empty() {
+                match self.offer(held_back, has_rested) {
+                    Ok(action) => ready.push(action),
+                    Err(next) => return next,
+                }
+            }
+            let Some(action) = self.ask(&ready, &blocked) else {
+                return Next::Abandon;
+            };
+            if let Some(seat) = self.perform(action) {
+                return Next::Seat(seat);
+            }
+        }
+    }
+
+    /// What happens where nothing goes through: time passes for whoever waits for it, or one of
+    /// those who only look does so again.
+    fn offer(&mut self, held_back: Vec<Action>, has_rested: bool) -> Result<Action, Next> {
+        let is_outside = |seat: &Seat| seat.status == Status::Outside;
+        let somebody_is_outside = self.seats.iter().any(is_outside);
+        if somebody_is_outside && !has_rested {
+            return Err(Next::Rest);
+        }
+        if let Some(action) = self.earliest() {
+            return Ok(action);
+        }
+        let ran = |action: &&Action| self.seats[action.seat as usize].ran;
+        let Some(&looks_again) = held_back.iter().min_by_key(ran) else {
+            return Err(match somebody_is_outside {
+                true => Next::Outside,
+                false => Next::Stuck(StuckKind::Deadlock),
+            });
+        };
+        self.idle += 1;
+        if self.idle > IDLE && !has_rested {
+            return Err(Next::Rest);
+        }
+        if self.idle > LIVELOCK && !somebody_is_outside {
+            return Err(Next::Stuck(StuckKind::Livelock));
+        }
+        Ok(looks_again)
+    }
+
+    fn ask(&mut self, ready: &[Action], blocked: &[Action]) -> Option<Action> {
+        let chosen = self.with_plan(|plan| plan.choose(ready, blocked))??;
+        Some(*ready.get(chosen).unwrap_or(&ready[0]))
+    }
+
+    /// Lets an action happen; the seat that has the turn for it, unless nobody needs one.
+    fn perform(&mut self, action: Action) -> Option<usize> {
+        let step = self.steps.len();
+        let index = action.seat as usize;
+        let seat = &mut self.seats[index];
+        let wanted = seat.pending.as_mut()?;
+        self.steps.push(Step {
+            seat: action.seat,
+            next: wanted.next,
+            how: action.how,
+        });
+        seat.nth += 1;
+        seat.ran = step as u64;
+        let turn = match action.how {
+            How::Proceed => Turn::Proceed,
+            How::Expire => Turn::Expired,
+            How::Wake => Turn::Woken,
+        };
+        if action.how != How::Proceed {
+            seat.turn = turn;
+        }
+        if let Some(deadline) = wanted.deadline.filter(|_| action.how == How::Expire) {
+            self.ahead = self.ahead.max(deadline);
+        }
+        if let Some((next, ready)) = wanted.then.take() {
+            // Woken, it takes its lock as a step of its own.
+            *wanted = Wanted {
+                next,
+                ready: Some(ready),
+                deadline: None,
+                is_short: false,
+                then: None,
+            };
+            return None;
+        }
+        seat.looks.note(wanted.next, self.changes);
+        seat.pending = None;
+        seat.status = Status::Running;
+        self.turn = Some(index);
+        Some(index)
+    }
+
+    /// Whoever was notified is about to take its lock again.
+    fn enter_second_phases(&mut self) {
+        for seat in &mut self.seats {
+            let Some(wanted) = &mut seat.pending else { continue };
+            let is_over = wanted.ready.is_none_or(ProbePointer::ask);
+            if let Some((next, ready)) = wanted.then.take_if(|_| is_over) {
+                wanted.next = next;
+                wanted.ready = Some(ready);
+                wanted.deadline = None;
+            }
+        }
+    }
+
+    /// What can happen, what cannot, and what could, but only looks again.
+    fn pending(&mut self) -> (Vec<Action>, Vec<Action>, Vec<Action>) {
+        let (mut ready, mut blocked, mut held_back) = (Vec::new(), Vec::new(), Vec::new());
+        for index in 0..self.seats.len() {
+            let Some(wanted) = &self.seats[index].pending else { continue };
+            let (next, is_short) = (wanted.next, wanted.is_short);
+            let action = self.action(index, next, How::Proceed);
+            if self.can(index) {
+                match self.seats[index].looks.is_held_back(self.changes) {
+                    true => held_back.push(action),
+                    false => ready.push(action),
+                }
+                continue;
+            }
+            blocked.push(action);
+            if is_short {
+                let how = How::Expire;
+                ready.push(Action { how, ..action });
+            }
+            if matches!(next.kind, Kind::Wait | Kind::Park) {
+                let how = How::Wake;
+                ready.push(Action { how, ..action });
+            }
+        }
+        if ready.iter().all(|action| action.how == How::Wake) {
+            // Nobody is woken without a reason while there is no other way to go on: otherwise
+            // there would be no deadlock.
+            ready.clear();
+        }
+        (ready, blocked, held_back)
+    }
+
+    /// Whether a seat's pending operation would go through.
+    fn can(&self, index: usize) -> bool {
+        let Some(wanted) = &self.seats[index].pending else { return false };
+        match (wanted.next.kind, wanted.next.thing) {
+            (Kind::Join, Thing::Strand(strand)) => !self.is_there(strand),
+            _ => wanted.ready.is_none_or(ProbePointer::ask),
+        }
+    }
+
+    fn somebody_can(&self) -> bool {
+        let is_pressing = |&index: &usize| {
+            let seat = &self.seats[index];
+            !seat.looks.is_held_back(self.changes) && self.can(index)
+        };
+        (0..self.seats.len()).any(|index| is_pressing(&index))
+    }
+
+    fn is_there(&self, strand: u32) -> bool {
+        let is_it = |seat: &Seat| seat.strand == strand && seat.status != Status::Gone;
+        self.seats.iter().any(is_it)
+    }
+
+    fn action(&mut self, index: usize, next: Announced, how: How) -> Action {
+        let object = self.numbers.of(next.thing);
+        let seat = &self.seats[index];
+        Action {
+            seat: index as u32,
+            path: seat.key,
+            nth: seat.nth,
+            block: seat.block,
+            intent: Intent {
+                kind: next.kind,
+                object,
+                site: next.site,
+            },
+            how,
+        }
+    }
+
+    /// The end of the earliest wait for a moment.
+    fn earliest(&mut self) -> Option<Action> {
+        let deadline = |seat: &Seat| seat.pending.as_ref()?.deadline;
+        let times = self.seats.iter().enumerate();
+        let (_, index) = times.filter_map(|(index, seat)| Some((deadline(seat)?, index))).min()?;
+        let next = self.seats[index].pending.as_ref()?.next;
+        Some(self.action(index, next, How::Expire))
+    }
+
+    /// Who waits for what.
+    fn waits(&self) -> Vec<Waits> {
+        let waiting = self.seats.iter().enumerate();
+        waiting
+            .filter_map(|(index, seat)| {
+                let next = seat.pending.as_ref()?.next;
+                let holders = self.seats.iter().enumerate();
+                let held = holders.flat_map(|(holder, seat)| {
+                    let held = seat.held.iter().filter(|held| held.thing == next.thing);
+                    held.map(move |held| (holder as u32, held.step))
+                });
+                Some(Waits {
+                    seat: index as u32,
+                    next,
+                    held: held.collect(),
+                })
+            })
+            .collect()
+    }
+}
+
+impl Seat {
+    fn new(strand: u32, path: Vec<u32>) -> Seat {
+        Seat {
+            strand,
+            key: key(&path),
+            path,
+            children: 0,
+            status: Status::Waiting,
+            pending: None,
+            turn: Turn::Proceed,
+            nth: 0,
+            block: 0,
+            blocks: 0,
+            looks: Looks::default(),
+            ran: 0,
+            awake: Arc::new(Condvar::new()),
+            task: None,
+            held: Vec::new(),
+        }
+    }
+}
+
+/// FNV-1a of a path.
+fn key(path: &[u32]) -> u64 {
+    let bytes = path.iter().flat_map(|part| part.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+/// A seat of a run.
+struct SeatOf {
+    world: Arc<World>,
+    seat: usize,
+}
+
+impl SeatOf {
+    /// Waits for the turn.
+    fn sleep(&self, mut state: MutexGuard<'_, State>) -> Turn {
+        let me = self.seat;
+        let awake = state.seats[me].awake.clone();
+        loop {
+            if state.end.is_some() {
+                return state.leave(me);
+            }
+            if state.turn == Some(me) && state.seats[me].pending.is_none() {
+                return state.seats[me].turn;
+            }
+            state = awake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl State {
+    /// A strand goes on uncontrolled.
+    fn leave(&mut self, seat: usize) -> Turn {
+        self.seats[seat].pending = None;
+        self.seats[seat].status = Status::Outside;
+        match self.stuck {
+            Some(_) => Turn::Doomed,
+            None => Turn::Free,
+        }
+    }
+
+    /// Whether an announcement needs no turn.
+    fn is_passed_over(&self, next: &Announced) -> bool {
+        next.kind == Kind::Unlock && !self.tried.contains(&next.thing)
+    }
+
+    /// A strand announces what it is about to do.
+    fn announce(&mut self, me: usize, pending: Pending<'_>) {
+        if matches!(pending.next.kind, Kind::TryLock | Kind::TryLockShared) {
+            self.tried.insert(pending.next.thing);
+        }
+        let deadline = pending.limit.map(|limit| self.ahead.saturating_add(limit));
+        let is_sleep = pending.next.kind == Kind::Sleep;
+        let seat = &mut self.seats[me];
+        if seat.status == Status::Outside {
+            self.outside += 1;
+        }
+        seat.status = Status::Waiting;
+        seat.turn = Turn::Proceed;
+        seat.pending = Some(Wanted {
+            next: pending.next,
+            ready: pending.ready.map(ProbePointer::new),
+            deadline,
+            is_short: !is_sleep && pending.limit.is_some_and(|limit| limit <= SHORT),
+            then: pending.then.map(|(next, ready)| (next, ProbePointer::new(ready))),
+        });
+    }
+}
+
+impl Control for SeatOf {
+    fn proceed(&self, pending: Pending<'_>) -> Turn {
+        let (me, world) = (self.seat, &*self.world);
+        let mut state = world.lock();
+        if state.end.is_some() {
+            return state.leave(me);
+        }
+        if state.is_passed_over(&pending.next) && state.turn == Some(me) {
+            return Turn::Proceed;
+        }
+        state.announce(me, pending);
+        if state.steps.len() as u64 >= world.limits.steps {
+            state.free(End::Abandoned);
+        } else if state.turn.is_none() || state.turn == Some(me) {
+            state.turn = None;
+            world.pass_on(state, Some(me));
+            state = world.lock();
+        }
+        self.sleep(state)
+    }
+
+    fn pick(&self, choice: Choice, n: usize) -> usize {
+        let mut state = self.world.lock();
+        if state.end.is_some() {
+            return 0;
+        }
+        let picked = state.with_plan(|plan| plan.pick(choice, n));
+        picked.unwrap_or(0).min(n - 1)
+    }
+
+    fn recorded(&self, what: What, target: u32) {
+        let mut state = self.world.lock();
+        state.recorded(self.seat, what, Thing::Object(target));
+    }
+
+    fn in_block(&self, inside: bool) {
+        let mut state = self.world.lock();
+        let seat = &mut state.seats[self.seat];
+        seat.blocks += u32::from(inside);
+        seat.block = if inside { seat.blocks } else { 0 };
+    }
+
+    fn outside(&self, is_outside: bool) {
+        let mut state = self.world.lock();
+        if !is_outside || state.end.is_some() || state.turn != Some(self.seat) {
+            return;
+        }
+        state.turn = None;
+        state.seats[self.seat].status = Status::Outside;
+        self.world.pass_on(state, None);
+    }
+
+    fn fork(&self, child: u32) -> Arc<dyn Control> {
+        let mut state = self.world.lock();
+        let parent = &mut state.seats[self.seat];
+        let mut path = parent.path.clone();
+        path.push(parent.children);
+        parent.children += 1;
+        let mut seat = Seat::new(child, path);
+        let start = Announced {
+            kind: Kind::Start,
+            thing: Thing::Strand(child),
+            site: 0,
+        };
+        seat.pending = Some(Wanted {
+            next: start,
+            ready: None,
+            deadline: None,
+            is_short: false,
+            then: None,
+        });
+        state.seats.push(seat);
+        self.world.control_of(state.seats.len() - 1)
+    }
+
+    fn start(&self) {
+        let mut state = self.world.lock();
+        state.seats[self.seat].task = task::current();
+        self.sleep(state);
+    }
+
+    fn gone(&self) {
+        let mut state = self.world.lock();
+        let seat = &mut state.seats[self.seat];
+        seat.status = Status::Gone;
+        seat.pending = None;
+        state.changes += 1;
+        state.idle = 0;
+        if state.end.is_none() && state.turn.is_none_or(|turn| turn == self.seat) {
+            state.turn = None;
+            self.world.pass_on(state, None);
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.world.start + self.world.lock().ahead
+    }
+}
+
+impl State {
+    /// A lock is given back, perhaps by another strand than the one that took it; whether what it
+    /// guards was changed.
+    fn release(&mut self, me: usize, thing: Thing) -> bool {
+        let is_it = |held: &Held| held.thing == thing;
+        let others = (0..self.seats.len()).filter(|&seat| seat != me);
+        for seat in std::iter::once(me).chain(others) {
+            let held = &mut self.seats[seat].held;
+            if let Some(at) = held.iter().rposition(is_it) {
+                return held.swap_remove(at).is_changed;
+            }
+        }
+        true
+    }
+
+    fn recorded(&mut self, me: usize, what: What, thing: Thing) {
+        let step = self.steps.len().saturating_sub(1);
+        match what {
+            What::Acquire | What::AcquireShared => self.seats[me].held.push(Held {
+                thing,
+                step,
+                is_changed: false,
+            }),
+            What::GuardWrite => {
+                let mut held = self.seats[me].held.iter_mut();
+                if let Some(held) = held.find(|held| held.thing == thing) {
+                    held.is_changed = true;
+                }
+            }
+            What::Release | What::ReleaseShared => {
+                let has_changed = self.release(me, thing);
+                if has_changed || self.tried.contains(&thing) {
+                    self.changes += 1;
+                    self.idle = 0;
+                }
+                let object = self.numbers.of(thing);
+                if self.end.is_none() {
+                    self.with_plan(|plan| plan.released(object));
+                }
+            }
+            What::Retire => {
+                // The number may come back as another object's.
+                self.numbers.known.remove(&thing);
+                self.tried.remove(&thing);
+            }
+            _ => {}
+        }
+        if changes(what) {
+            self.changes += 1;
+            self.idle = 0;
+        }
+    }
+}
+
+/// Whether others may see something that they have not seen before.
+fn changes(what: What) -> bool {
+    use What::{
+        CompareExchange, Downgrade, Exit, Notify, ReadWrite, Send, Signal, UpdateAdd, UpdateAnd,
+        UpdateChannel, UpdateInit, UpdateMax, UpdateMin, UpdateOr, UpdateXor, Write,
+    };
+    match what {
+        Write | ReadWrite | CompareExchange | UpdateAdd | UpdateAnd | UpdateOr | UpdateXor => true,
+        UpdateMax | UpdateMin | UpdateInit | UpdateChannel => true,
+        Downgrade | Notify | Signal | Send | Exit => true,
+        _ => false,
+    }
+}
