@@ -13,6 +13,24 @@
 //! which a plan answers alike are the same run, unless the program depends on something else. A
 //! plan notices that ([`Plan::begin`] of `all` and of a replay say what they expect).
 
+mod name;
+mod pct;
+mod pos;
+mod priority;
+mod random;
+mod replay;
+mod schedule;
+mod walk;
+
+pub use name::Name;
+pub use pct::Pct;
+pub use pos::Pos;
+pub use replay::{Divergence, Recorder, Replay};
+pub use schedule::{Schedule, ScheduleError};
+pub use walk::Walk;
+
+use schedule::Turn;
+
 /// What a strand is about to do, as far as a plan has to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Intent {
@@ -154,7 +172,9 @@ pub trait Plan {
 impl Intent {
     /// Whether the order of the two matters.
     pub fn conflicts(&self, other: &Intent) -> bool {
-        self.object == other.object && !(self.kind.only_reads() && other.kind.only_reads())
+        self.object == other.object
+            && !(self.kind.only_reads() && other.kind.only_reads())
+            && !(self.kind.is_pause() || other.kind.is_pause())
     }
 }
 
@@ -162,5 +182,32 @@ impl Kind {
     /// Whether it commutes with its like: reads of one object, and shared acquisitions of one lock.
     pub fn only_reads(self) -> bool {
         matches!(self, Kind::Read | Kind::LockShared | Kind::TryLockShared)
+    }
+
+    /// Whether it is done to no object.
+    pub fn is_pause(self) -> bool {
+        matches!(self, Kind::Sleep | Kind::Yield)
+    }
+}
+
+impl<P: Plan + ?Sized> Plan for Box<P> {
+    fn begin(&mut self) -> bool {
+        (**self).begin()
+    }
+
+    fn choose(&mut self, ready: &[Action], blocked: &[Action]) -> Option<usize> {
+        (**self).choose(ready, blocked)
+    }
+
+    fn pick(&mut self, choice: Choice, n: usize) -> usize {
+        (**self).pick(choice, n)
+    }
+
+    fn released(&mut self, object: u32) {
+        (**self).released(object);
+    }
+
+    fn end(&mut self, end: End) {
+        (**self).end(end);
     }
 }
