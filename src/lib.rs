@@ -369,6 +369,8 @@ pub mod crossbeam_channel;
 pub mod crossbeam_utils;
 #[cfg(feature = "trace")]
 mod dense;
+#[cfg(feature = "check")]
+pub mod explore;
 #[cfg(feature = "trace")]
 mod forecast;
 pub mod hint;
@@ -409,6 +411,8 @@ pub use ::std::*;
 
 #[cfg(feature = "check")]
 pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_violation};
+#[cfg(feature = "check")]
+pub use self::explore::{Exploration, Explore, Found, Problem, explore};
 pub use self::hint::restart;
 pub use self::mark::{atomic, not_atomic, test, untracked};
 #[cfg(feature = "check")]

@@ -69,7 +69,9 @@ impl Shared {
         let mut sleeps = 0;
         while !self.is_over.load(Ordering::Relaxed) {
             std::thread::park_timeout(EVERY);
-            let Some(world) = self.lock().clone() else { continue };
+            let Some(world) = self.lock().clone() else {
+                continue;
+            };
             let (steps, task) = world.progress();
             let now = (Arc::as_ptr(&world).addr(), steps);
             if now != last {

@@ -136,8 +136,8 @@ pub(super) enum StuckKind {
 pub(super) struct Waits {
     pub(super) seat: u32,
     pub(super) next: Announced,
-    /// Who has what it waits for, and since which step.
-    pub(super) held: Vec<(u32, usize)>,
+    /// Who has what it waits for, and where that was taken.
+    pub(super) held: Vec<(u32, u32)>,
 }
 
 /// What a strand has panicked with.
@@ -300,6 +300,7 @@ impl World {
         state.with_plan(|plan| plan.end(end));
         let plan = state.plan.take();
         let strands = state.seats.iter();
+        let strands = strands.map(|it| (it.strand, it.path.clone())).collect();
         Outcome {
             plan,
             end,
@@ -307,13 +308,8 @@ impl World {
             steps: std::mem::take(&mut state.steps),
             outside: state.outside,
             panic: state.panic.take(),
-            strands: strands.map(|it| (it.strand, it.path.clone())).collect(),
+            strands,
         }
-    }
-
-    /// Notes the first panic of the run.
-    pub(super) fn note_panic(&self, panic: Panic) {
-        self.lock().panic.get_or_insert(panic);
     }
 
     /// For the watcher: a number that changes with every step, and the task that has the turn.
@@ -345,7 +341,7 @@ impl World {
     }
 
     /// Gives the turn to the next strand. `me` is the caller's seat if it waits.
-    fn pass_on(&self, mut state: MutexGuard<'_, State>, me: Option<usize>) {
+    fn pass_on<'a>(&'a self, mut state: MutexGuard<'a, State>, me: Option<usize>) {
         let mut has_rested = false;
         loop {
             let next = state.choose(has_rested);
@@ -540,7 +536,9 @@ impl State {
     /// Whoever was notified is about to take its lock again.
     fn enter_second_phases(&mut self) {
         for seat in &mut self.seats {
-            let Some(wanted) = &mut seat.pending else { continue };
+            let Some(wanted) = &mut seat.pending else {
+                continue;
+            };
             let is_over = wanted.ready.is_none_or(ProbePointer::ask);
             if let Some((next, ready)) = wanted.then.take_if(|_| is_over) {
                 wanted.next = next;
@@ -554,7 +552,9 @@ impl State {
     fn pending(&mut self) -> (Vec<Action>, Vec<Action>, Vec<Action>) {
         let (mut ready, mut blocked, mut held_back) = (Vec::new(), Vec::new(), Vec::new());
         for index in 0..self.seats.len() {
-            let Some(wanted) = &self.seats[index].pending else { continue };
+            let Some(wanted) = &self.seats[index].pending else {
+                continue;
+            };
             let (next, is_short) = (wanted.next, wanted.is_short);
             let action = self.action(index, next, How::Proceed);
             if self.can(index) {
@@ -584,7 +584,9 @@ impl State {
 
     /// Whether a seat's pending operation would go through.
     fn can(&self, index: usize) -> bool {
-        let Some(wanted) = &self.seats[index].pending else { return false };
+        let Some(wanted) = &self.seats[index].pending else {
+            return false;
+        };
         match (wanted.next.kind, wanted.next.thing) {
             (Kind::Join, Thing::Strand(strand)) => !self.is_there(strand),
             _ => wanted.ready.is_none_or(ProbePointer::ask),
@@ -625,9 +627,15 @@ impl State {
     fn earliest(&mut self) -> Option<Action> {
         let deadline = |seat: &Seat| seat.pending.as_ref()?.deadline;
         let times = self.seats.iter().enumerate();
-        let (_, index) = times.filter_map(|(index, seat)| Some((deadline(seat)?, index))).min()?;
+        let (_, index) = times
+            .filter_map(|(index, seat)| Some((deadline(seat)?, index)))
+            .min()?;
         let next = self.seats[index].pending.as_ref()?.next;
         Some(self.action(index, next, How::Expire))
+    }
+
+    fn site_of(&self, step: usize) -> u32 {
+        self.steps.get(step).map_or(0, |step| step.next.site)
     }
 
     /// Who waits for what.
@@ -639,7 +647,7 @@ impl State {
                 let holders = self.seats.iter().enumerate();
                 let held = holders.flat_map(|(holder, seat)| {
                     let held = seat.held.iter().filter(|held| held.thing == next.thing);
-                    held.map(move |held| (holder as u32, held.step))
+                    held.map(move |held| (holder as u32, self.site_of(held.step)))
                 });
                 Some(Waits {
                     seat: index as u32,
@@ -738,7 +746,9 @@ impl State {
             ready: pending.ready.map(ProbePointer::new),
             deadline,
             is_short: !is_sleep && pending.limit.is_some_and(|limit| limit <= SHORT),
-            then: pending.then.map(|(next, ready)| (next, ProbePointer::new(ready))),
+            then: pending
+                .then
+                .map(|(next, ready)| (next, ProbePointer::new(ready))),
         });
     }
 }
@@ -839,6 +849,12 @@ impl Control for SeatOf {
 
     fn now(&self) -> Instant {
         self.world.start + self.world.lock().ahead
+    }
+
+    fn panics(&self, message: String, place: String) {
+        let mut state = self.world.lock();
+        // What a strand panics with because another one did says less.
+        state.panic.get_or_insert(Panic { message, place });
     }
 }
 

@@ -186,6 +186,9 @@ pub(crate) trait Control: Send + Sync {
 
     /// The time that the strand sees.
     fn now(&self) -> Instant;
+
+    /// The strand panics, with this message at this place.
+    fn panics(&self, message: String, place: String);
 }
 
 /// What a strand is unwound with where nobody could go on. The panic hook does not see it.
@@ -456,6 +459,19 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn now() -> Instant {
     let control = strand().control().cloned();
     control.map_or_else(Instant::now, |control| untracked(|| control.now()))
+}
+
+/// Notes a panic of the current strand, if it is controlled; whether it is.
+pub(crate) fn note_panic(panic: impl FnOnce() -> (String, String)) -> bool {
+    let control = strand().control().cloned();
+    let is_controlled = control.is_some();
+    if let Some(control) = control {
+        untracked(|| {
+            let (message, place) = panic();
+            control.panics(message, place);
+        });
+    }
+    is_controlled
 }
 
 /// While it lives, the current strand is controlled.

@@ -201,6 +201,7 @@ impl Strand {
 
     /// The strand is controlled from here on, or no longer.
     pub(in crate::record) fn set_control(&self, control: Option<Arc<dyn Control>>) {
+        self.writer().flush();
         self.buffer.attend(control.is_some());
         // SAFETY: as above.
         let before = unsafe { self.control.get().replace(control) };

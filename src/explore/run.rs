@@ -1,0 +1,281 @@
+//! Running a test again and again.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::process::{ExitCode, Termination};
+use std::sync::Once;
+use std::time::Instant;
+
+use super::found::{Exploration, Found, Problem};
+use super::settings::Explore;
+use super::task::Pinned;
+use super::watch::Watcher;
+use super::world::{Limits, Outcome, Panic, Planner, World};
+use crate::collect::check;
+use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
+use crate::record::control::{Controlled, Doomed, note_panic};
+use crate::record::{self, untracked};
+use crate::report::Report;
+
+/// How often a failing schedule is repeated before it is told.
+const REPLAYS: u32 = 2;
+
+/// Runs `f` under many schedules, until one goes wrong. See the [module](self).
+///
+/// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
+/// and a livelock.
+pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R) -> Exploration {
+    let explorer = Explorer::new(&settings, f);
+    match explorer {
+        Some(explorer) => explorer.explore(),
+        None => Exploration::default(),
+    }
+}
+
+/// Explores one test.
+struct Explorer<'a, F> {
+    settings: &'a Explore,
+    f: F,
+    watcher: Watcher,
+    _pinned: Option<Pinned>,
+    root: u32,
+    exploration: Exploration,
+    has_waited: bool,
+}
+
+/// A run, judged.
+struct Run {
+    outcome: Outcome,
+    problem: Option<Problem>,
+    reports: Vec<Report>,
+    incomplete: Option<String>,
+}
+
+impl Default for Exploration {
+    fn default() -> Self {
+        Exploration {
+            found: None,
+            schedules: 0,
+            different: 0,
+            last_different: 0,
+            is_exhaustive: false,
+            abandoned: 0,
+            steps: 0,
+            outside: 0,
+            time: std::time::Duration::ZERO,
+            incomplete: None,
+        }
+    }
+}
+
+impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
+    /// Nothing where this thread is not tracked.
+    fn new(settings: &'a Explore, f: F) -> Option<Self> {
+        hook_panics();
+        let root = record::pen()?.strand();
+        let watcher = untracked(Watcher::start);
+        Some(Explorer {
+            settings,
+            f,
+            watcher,
+            _pinned: untracked(Pinned::new),
+            root,
+            exploration: Exploration::default(),
+            has_waited: false,
+        })
+    }
+
+    fn explore(mut self) -> Exploration {
+        let start = Instant::now();
+        let name = self.settings.plan;
+        let plan: Box<dyn Plan + Send> = match &self.settings.replay {
+            Some(schedule) => Box::new(Replay::new(schedule.clone())),
+            None => self.settings.make_plan(),
+        };
+        let limit = match self.settings.replay {
+            Some(_) => 1,
+            None => self.settings.schedules,
+        };
+        let mut planner = Recorder::new(plan, name, self.settings.seed);
+        while self.exploration.schedules < limit {
+            let is_late = |time| start.elapsed() >= time;
+            if self.settings.time.is_some_and(is_late) {
+                break;
+            }
+            if !planner.begin() {
+                self.exploration.is_exhaustive = self.exploration.abandoned == 0;
+                break;
+            }
+            self.exploration.schedules += 1;
+            let mut run = self.run(planner);
+            self.count(&run);
+            let Some(next) = run.outcome.plan.take() else {
+                let reason = "the plan has failed".to_owned();
+                self.exploration.incomplete.get_or_insert(reason);
+                break;
+            };
+            if run.problem.is_some() {
+                let (schedule, actions) = (next.schedule(), next.actions().to_vec());
+                self.exploration.found = self.confirm(run, schedule, actions);
+                break;
+            }
+            planner = next;
+        }
+        self.exploration.time = start.elapsed();
+        self.exploration
+    }
+
+    fn count(&mut self, run: &Run) {
+        let Outcome {
+            end,
+            steps,
+            outside,
+            stuck,
+            ..
+        } = &run.outcome;
+        let exploration = &mut self.exploration;
+        exploration.abandoned += u64::from(*end == End::Abandoned);
+        exploration.steps += steps.len() as u64;
+        exploration.outside += outside;
+        if let Some(reason) = &run.incomplete {
+            exploration.incomplete.get_or_insert(reason.clone());
+        }
+        self.has_waited |= stuck.is_some();
+    }
+
+    /// Runs the test once.
+    fn run(&mut self, planner: Planner) -> Run {
+        let limits = Limits {
+            steps: self.settings.steps,
+            has_waited: self.has_waited,
+        };
+        let world = untracked(|| World::new(planner, self.root, limits));
+        untracked(|| self.watcher.watch(Some(world.clone())));
+        let judged = check(|| {
+            let controlled = Controlled::new(world.root());
+            let result = catch_unwind(AssertUnwindSafe(&self.f));
+            drop(controlled);
+            (result, untracked(|| world.finish()))
+        });
+        untracked(|| self.watcher.watch(None));
+        let (result, outcome) = judged.value;
+        let reports = judged.violations;
+        let problem = problem(result, &outcome, &reports);
+        Run {
+            outcome,
+            problem,
+            reports,
+            incomplete: judged.incomplete,
+        }
+    }
+
+    fn replay(
+        &mut self,
+        schedule: &Schedule,
+        actions: Option<Vec<Action>>,
+    ) -> (Run, Option<Planner>) {
+        let replay = match actions {
+            Some(actions) => Replay::expecting(schedule.clone(), actions),
+            None => Replay::new(schedule.clone()),
+        };
+        let plan: Box<dyn Plan + Send> = Box::new(replay);
+        let mut planner = Recorder::new(plan, schedule.plan, schedule.seed);
+        planner.begin();
+        let mut run = self.run(planner);
+        let planner = run.outcome.plan.take();
+        (run, planner)
+    }
+
+    /// Repeats a run that went wrong, and makes its schedule simpler.
+    fn confirm(&mut self, run: Run, schedule: Schedule, actions: Vec<Action>) -> Option<Found> {
+        let problem = run.problem?;
+        self.has_waited |= run.outcome.stuck.is_some();
+        let is_like = |run: &Run| run.problem.as_ref().is_some_and(|it| it.is_like(&problem));
+        let mut back = 0;
+        for _ in 0..REPLAYS {
+            let (again, _) = self.replay(&schedule, Some(actions.clone()));
+            back += u32::from(is_like(&again));
+        }
+        let switches = switches(&run.outcome);
+        Some(Found {
+            problem,
+            reports: run.reports,
+            schedule,
+            run: self.exploration.schedules,
+            replays: (back, REPLAYS),
+            switches,
+        })
+    }
+}
+
+/// How often the turn went from a strand that could have gone on to another one.
+fn switches(outcome: &Outcome) -> usize {
+    let seats = outcome.steps.windows(2);
+    seats.filter(|pair| pair[0].seat != pair[1].seat).count()
+}
+
+/// What is wrong with a run, if anything.
+fn problem<R: Termination>(
+    result: std::thread::Result<R>,
+    outcome: &Outcome,
+    reports: &[Report],
+) -> Option<Problem> {
+    if let Some(stuck) = &outcome.stuck {
+        return Some(Problem::of_stuck(stuck, |seat| name_of(outcome, seat)));
+    }
+    if !reports.is_empty() {
+        return Some(Problem::Violation);
+    }
+    match result {
+        Ok(value) => (value.report() != ExitCode::SUCCESS).then_some(Problem::Error),
+        Err(payload) => {
+            let panic = outcome.panic.clone();
+            Some(Problem::of_panic(&panic.unwrap_or_else(|| Panic {
+                message: text_of(payload.as_ref()),
+                place: String::new(),
+            })))
+        }
+    }
+}
+
+/// A strand by the way in which it was forked.
+fn name_of(outcome: &Outcome, seat: u32) -> String {
+    match outcome.strands.get(seat as usize) {
+        Some((_, path)) if path.len() > 1 => {
+            let path: Vec<_> = path.iter().map(u32::to_string).collect();
+            format!("thread {}", path.join("."))
+        }
+        _ => "the test's own thread".to_owned(),
+    }
+}
+
+fn text_of(payload: &dyn Any) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without words").to_owned()
+}
+
+/// From here on, the panics of strands under control are not printed, but noted: many runs may
+/// panic in the same way before one is told.
+fn hook_panics() {
+    static HOOKED: Once = Once::new();
+    HOOKED.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !note(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Whether the panic is that of a strand under control.
+fn note(info: &PanicHookInfo<'_>) -> bool {
+    if info.payload().is::<Doomed>() {
+        return true;
+    }
+    let place = info
+        .location()
+        .map_or_else(String::new, |it| it.to_string());
+    note_panic(|| (text_of(info.payload()), place))
+}

@@ -1,0 +1,221 @@
+#![cfg(feature = "check")]
+//! Exploring: what plain tests show when their schedule is chosen.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aerodrome::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use aerodrome::sync::{Condvar, Mutex};
+use aerodrome::{Exploration, Explore, Problem, atomic_block, explore, thread};
+
+fn pos(schedules: u64) -> Explore {
+    Explore::new()
+        .schedules(schedules)
+        .plan("pos".parse().unwrap())
+}
+
+/// Two threads run `f`.
+fn twice(f: impl Fn() + Sync) {
+    thread::scope(|s| {
+        s.spawn(&f);
+        s.spawn(&f);
+    });
+}
+
+fn problem(exploration: &Exploration) -> Option<&Problem> {
+    exploration.found.as_ref().map(|found| &found.problem)
+}
+
+#[test]
+fn a_lost_update_is_found_as_a_violation() {
+    let exploration = explore(pos(100), || {
+        let count = AtomicU32::new(0);
+        twice(|| {
+            atomic_block! {
+                let seen = count.load(Ordering::Relaxed);
+                count.store(seen + 1, Ordering::Relaxed);
+            }
+        });
+    });
+    let found = exploration.found.expect("found");
+    assert_eq!(found.problem, Problem::Violation);
+    assert_eq!(found.reports.len(), 1, "{found:?}");
+    assert_eq!(found.replays, (2, 2));
+}
+
+#[test]
+fn a_lost_update_is_found_by_an_assertion() {
+    let exploration = explore(pos(100), || {
+        let count = AtomicU32::new(0);
+        twice(|| {
+            let seen = count.load(Ordering::Relaxed);
+            count.store(seen + 1, Ordering::Relaxed);
+        });
+        assert_eq!(count.into_inner(), 2);
+    });
+    let found = exploration.found.expect("found");
+    let Problem::Panic(message) = &found.problem else {
+        panic!("{:?}", found.problem);
+    };
+    assert!(message.contains("left: 1"), "{message}");
+    assert_eq!(found.replays, (2, 2));
+}
+
+#[test]
+fn what_is_right_is_silent() {
+    let exploration = explore(pos(200), || {
+        let count = Mutex::new(0);
+        twice(|| {
+            atomic_block! {
+                *count.lock().unwrap() += 1;
+            }
+        });
+        assert_eq!(count.into_inner().unwrap(), 2);
+    });
+    assert_eq!(problem(&exploration), None);
+    assert_eq!(exploration.schedules, 200);
+    assert_eq!(exploration.outside, 0);
+    assert_eq!(exploration.incomplete, None);
+}
+
+#[test]
+fn a_deadlock_is_told_with_who_waits_for_what() {
+    let exploration = explore(pos(100), || {
+        let (a, b) = (Mutex::new(0), Mutex::new(0));
+        thread::scope(|s| {
+            s.spawn(|| {
+                let _a = a.lock().unwrap();
+                let _b = b.lock().unwrap();
+            });
+            s.spawn(|| {
+                let _b = b.lock().unwrap();
+                let _a = a.lock().unwrap();
+            });
+        });
+    });
+    let found = exploration.found.expect("found");
+    let Problem::Deadlock(waits) = &found.problem else {
+        panic!("{:?}", found.problem);
+    };
+    assert!(
+        waits.contains("waits for a lock at tests/explore.rs"),
+        "{waits}"
+    );
+    assert!(waits.contains("has since"), "{waits}");
+    assert_eq!(found.replays, (2, 2));
+}
+
+#[test]
+fn a_notification_before_the_wait_is_a_deadlock() {
+    let exploration = explore(pos(200), || {
+        let ready = AtomicBool::new(false);
+        let (lock, changed) = (Mutex::new(()), Condvar::new());
+        thread::scope(|s| {
+            s.spawn(|| {
+                // The flag is not changed under the lock.
+                ready.store(true, Ordering::Relaxed);
+                changed.notify_one();
+            });
+            let mut guard = lock.lock().unwrap();
+            while !ready.load(Ordering::Relaxed) {
+                guard = changed.wait(guard).unwrap();
+            }
+        });
+    });
+    let found = exploration.found.expect("found");
+    assert!(matches!(found.problem, Problem::Deadlock(_)), "{found:?}");
+}
+
+#[test]
+fn a_wait_in_a_loop_is_silent() {
+    let exploration = explore(pos(200), || {
+        let (lock, changed) = (Mutex::new(false), Condvar::new());
+        thread::scope(|s| {
+            s.spawn(|| {
+                *lock.lock().unwrap() = true;
+                changed.notify_one();
+            });
+            let mut guard = lock.lock().unwrap();
+            while !*guard {
+                guard = changed.wait(guard).unwrap();
+            }
+        });
+    });
+    assert_eq!(problem(&exploration), None);
+}
+
+#[test]
+fn a_spin_on_a_flag_comes_to_its_end() {
+    let exploration = explore(pos(100), || {
+        let ready = Arc::new(AtomicBool::new(false));
+        let flag = ready.clone();
+        let setter = thread::spawn(move || flag.store(true, Ordering::Release));
+        while !ready.load(Ordering::Acquire) {}
+        setter.join().unwrap();
+    });
+    assert_eq!(problem(&exploration), None);
+    assert_eq!(exploration.abandoned, 0);
+}
+
+#[test]
+fn a_spin_that_nobody_ends_is_a_livelock() {
+    let exploration = explore(pos(5), || {
+        let flag = AtomicBool::new(false);
+        while !flag.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+    });
+    let found = exploration.found.expect("found");
+    assert!(matches!(found.problem, Problem::Livelock(_)), "{found:?}");
+}
+
+#[test]
+fn a_lock_that_is_not_mirrored_does_not_stop_a_run() {
+    let start = Instant::now();
+    let exploration = explore(pos(20), || {
+        let real = std::sync::Mutex::new(0);
+        let count = AtomicU32::new(0);
+        twice(|| {
+            let mut guard = real.lock().unwrap();
+            count.fetch_add(1, Ordering::Relaxed);
+            *guard += 1;
+        });
+        assert_eq!(*real.lock().unwrap(), 2);
+    });
+    assert_eq!(problem(&exploration), None);
+    assert!(exploration.outside > 0);
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn sleeps_take_no_time() {
+    let start = Instant::now();
+    let exploration = explore(pos(20), || {
+        thread::scope(|s| {
+            s.spawn(|| thread::sleep(Duration::from_secs(100)));
+            thread::sleep(Duration::from_secs(200));
+        });
+    });
+    assert_eq!(problem(&exploration), None);
+    assert!(start.elapsed() < Duration::from_secs(100));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_schedules() {
+    let run = || {
+        explore(pos(200).seed(3), || {
+            let count = AtomicU32::new(0);
+            thread::scope(|s| {
+                for _ in 0..3 {
+                    s.spawn(|| {
+                        let seen = count.load(Ordering::Relaxed);
+                        count.store(seen + 1, Ordering::Relaxed);
+                    });
+                }
+            });
+            assert_ne!(count.into_inner(), 1);
+        })
+    };
+    let (one, other) = (run().found.unwrap(), run().found.unwrap());
+    assert_eq!((one.run, one.schedule), (other.run, other.schedule));
+}
