@@ -427,12 +427,12 @@ pub mod __private {
     pub use aerodrome_macros::place;
 
     #[cfg(feature = "check")]
-    pub use crate::collect::run_test;
-    pub use crate::mark::ExitCode;
+    pub use crate::explore::{run_plain_test, run_test};
     #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
     #[cfg(feature = "check")]
     pub use crate::mark::{Block, Place, Transaction, begin, depth, outermost};
+    pub use crate::mark::{ExitCode, Test};
     #[cfg(feature = "check")]
     pub use crate::operation::{Access, Operation, operate};
     #[cfg(feature = "check")]

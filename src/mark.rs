@@ -146,6 +146,9 @@ pub use aerodrome_macros::not_atomic;
 /// # Arguments
 ///
 /// - `runs = 20`: how often the test runs, at least once. Without it: once.
+/// - `schedules = 200`: the test is [explored](mod@crate::explore): it runs on so many schedules at
+///   most. With `plan = "pos"`, `seed = 7` and `time = "5s"` to say which, and for how long. A test
+///   with `#[should_panic]` is not explored.
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 pub use aerodrome_macros::test;
 
@@ -298,10 +301,54 @@ impl Place {
     }
 }
 
-/// Runs a test's body `runs` times, up to the first run that fails.
+/// How a test runs: what the arguments of [`#[aerodrome::test]`](macro@crate::test) say.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    pub(crate) runs: u32,
+    #[cfg(feature = "check")]
+    pub(crate) explore: crate::plan::Wanted,
+}
+
+impl Test {
+    /// A test that runs so often.
+    pub const fn new(runs: u32) -> Self {
+        Test {
+            runs,
+            #[cfg(feature = "check")]
+            explore: crate::plan::Wanted::nothing(),
+        }
+    }
+}
+
+/// What without `check` says nothing.
 #[cfg(not(feature = "check"))]
-pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
-    for _ in 0..runs {
+#[allow(missing_docs, reason = "as those of a checked build")]
+impl Test {
+    pub const fn schedules(self, _: u64) -> Self {
+        self
+    }
+
+    pub const fn plan(self, _: &'static str) -> Self {
+        self
+    }
+
+    pub const fn seed(self, _: u64) -> Self {
+        self
+    }
+
+    pub const fn time(self, _: &'static str) -> Self {
+        self
+    }
+
+    pub const fn panics(self) -> Self {
+        self
+    }
+}
+
+/// Runs a test's body, up to the first run that fails.
+#[cfg(not(feature = "check"))]
+pub fn run_test<T: Termination>(test: Test, body: fn() -> T) -> ExitCode {
+    for _ in 0..test.runs {
         let code = body().report();
         if code != ExitCode::SUCCESS {
             return code;

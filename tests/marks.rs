@@ -979,12 +979,12 @@ mod tests {
             }
         }
         assert_eq!(
-            aerodrome::__private::run_test(10, fails_third),
+            aerodrome::__private::run_test(aerodrome::__private::Test::new(10), fails_third),
             ExitCode::FAILURE
         );
         assert_eq!(RUNS.0.load(Relaxed), 3);
         assert_eq!(
-            aerodrome::__private::run_test(4, fails_third),
+            aerodrome::__private::run_test(aerodrome::__private::Test::new(4), fails_third),
             ExitCode::SUCCESS
         );
         assert_eq!(RUNS.0.load(Relaxed), 7);

@@ -13,6 +13,8 @@ pub(crate) struct Arguments {
     pub(crate) krate: Option<TokenStream>,
     /// `runs = 20`: how often a test runs.
     pub(crate) runs: Option<u32>,
+    /// `schedules = 200`, `plan = "pos"`, `seed = 7`, `time = "5s"`: how a test is explored.
+    pub(crate) explore: Vec<(&'static str, Literal)>,
     /// `pub`: of an impl block's methods only the public ones; where it stands.
     pub(crate) public: Option<Span>,
     /// `read`, `write` or `update`: what an operation does.
@@ -27,6 +29,10 @@ pub(crate) type Known = (&'static str, &'static str);
 pub(crate) const NAME: Known = ("name", "name = \"..\"");
 pub(crate) const CRATE: Known = ("crate", "crate = path::to::aerodrome");
 pub(crate) const RUNS: Known = ("runs", "runs = 20");
+pub(crate) const SCHEDULES: Known = ("schedules", "schedules = 200");
+pub(crate) const PLAN: Known = ("plan", "plan = \"pos\"");
+pub(crate) const SEED: Known = ("seed", "seed = 7");
+pub(crate) const TIME: Known = ("time", "time = \"5s\"");
 pub(crate) const PUBLIC: Known = ("pub", "pub");
 pub(crate) const READ: Known = ("read", "read");
 pub(crate) const WRITE: Known = ("write", "write");
@@ -92,6 +98,13 @@ impl Arguments {
             "crate" => self.krate.replace(path(span, form, value)?).is_some(),
             "of" => self.object.replace(field(span, form, value)?).is_some(),
             "runs" => self.runs.replace(count(span, form, value)?).is_some(),
+            "schedules" => {
+                let count = Literal::u32_unsuffixed(count(span, form, value)?);
+                self.explore("schedules", count)
+            }
+            "plan" => self.explore("plan", one_of(span, form, value, PLANS)?),
+            "seed" => self.explore("seed", number(span, form, value)?),
+            "time" => self.explore("time", time(span, form, value)?),
             _ => self.access.replace(Ident::new(key, span)).is_some(),
         };
         match given {
@@ -102,6 +115,18 @@ impl Arguments {
             )),
             false => Ok(()),
         }
+    }
+}
+
+/// The plans by name.
+const PLANS: &[&str] = &["walk", "pct", "pos", "surw", "rf", "all", "mix"];
+
+impl Arguments {
+    /// Notes how a test is explored; whether that was given before.
+    fn explore(&mut self, key: &'static str, value: Literal) -> bool {
+        let is_there = self.explore.iter().any(|(other, _)| *other == key);
+        self.explore.push((key, value));
+        is_there
     }
 }
 
@@ -152,6 +177,38 @@ fn count(span: Span, form: &str, value: &[TokenTree]) -> Result<u32, Error> {
     count
         .filter(|&count| count > 0)
         .ok_or_else(|| wrong(span, "a number from 1 to 4294967295", form, value))
+}
+
+fn number(span: Span, form: &str, value: &[TokenTree]) -> Result<Literal, Error> {
+    let number = literal(value)
+        .and_then(|literal| literal.to_string().replace('_', "").parse().ok())
+        .map(Literal::u64_unsuffixed);
+    number.ok_or_else(|| wrong(span, "a number", form, value))
+}
+
+/// One of the `known` strings.
+fn one_of(span: Span, form: &str, value: &[TokenTree], known: &[&str]) -> Result<Literal, Error> {
+    let literal = string(span, form, value)?;
+    let text = literal.to_string();
+    match known.contains(&text.trim_matches('"')) {
+        true => Ok(literal),
+        false => {
+            let known: Vec<_> = known.iter().map(|known| format!("\"{known}\"")).collect();
+            Err(wrong(span, &known.join(", "), form, value))
+        }
+    }
+}
+
+/// A time such as `5s` or `500ms`.
+fn time(span: Span, form: &str, value: &[TokenTree]) -> Result<Literal, Error> {
+    let literal = string(span, form, value)?;
+    let text = literal.to_string();
+    let text = text.trim_matches('"');
+    let digits = text.strip_suffix("ms").or(text.strip_suffix('s'));
+    match digits.is_some_and(|digits| digits.parse::<u32>().is_ok()) {
+        true => Ok(literal),
+        false => Err(wrong(span, "a time in `s` or `ms`", form, value)),
+    }
 }
 
 /// A path, made of names and `::` only; `$crate` is one name.

@@ -147,7 +147,14 @@ pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
     let arguments = Arguments::read(
         "aerodrome::test",
-        &[attr::RUNS, attr::CRATE],
+        &[
+            attr::RUNS,
+            attr::SCHEDULES,
+            attr::PLAN,
+            attr::SEED,
+            attr::TIME,
+            attr::CRATE,
+        ],
         arguments,
         &mut errors,
     );
@@ -446,7 +453,7 @@ fn no_test(span: Span, found: &str) -> Error {
 /// #[::core::prelude::v1::test]
 /// fn name() -> ::aerodrome::__private::ExitCode {        // no return type where the function has none: `#[should_panic]` needs that
 ///     fn name() -> Result<(), Error> { /* the body as it was */ }
-///     ::aerodrome::__private::run_test(1, name)
+///     ::aerodrome::__private::run_test(::aerodrome::__private::Test::new(1), name)
 /// }
 /// ```
 fn test_function(
@@ -491,13 +498,12 @@ fn test_function(
     inner.extend(signature.iter().cloned());
     inner.extend([TokenTree::from(body.clone())]);
 
-    let runs = Literal::u32_unsuffixed(arguments.runs.unwrap_or(1));
+    let panics = attributes(tokens).any(|it| is_called(tokens, it, "should_panic"));
+    let mut call = settings(arguments, panics, span);
+    call.extend(source(",", span));
+    call.extend([TokenTree::from(name.clone())]);
     let mut run = path(arguments, "::__private::run_test");
-    let call = [TokenTree::from(runs)]
-        .into_iter()
-        .chain(source(",", span))
-        .chain([TokenTree::from(name.clone())]);
-    run.extend([group(Delimiter::Parenthesis, call.collect(), span)]);
+    run.extend([group(Delimiter::Parenthesis, call, span)]);
     if returns_unit {
         run = source("let _ =", span)
             .into_iter()
@@ -517,6 +523,25 @@ fn test_function(
     inner.extend(run);
     outer.extend([group(Delimiter::Brace, inner, body.span())]);
     Ok(outer)
+}
+
+/// How a test runs: `Test::new(1).schedules(200)`.
+fn settings(arguments: &Arguments, panics: bool, span: Span) -> TokenStream {
+    let call = |settings: &mut TokenStream, function: &str, argument: Option<Literal>| {
+        settings.extend(source(function, span));
+        let argument = argument.map(TokenTree::from).into_iter().collect();
+        settings.extend([group(Delimiter::Parenthesis, argument, span)]);
+    };
+    let mut settings = path(arguments, "::__private::Test");
+    let runs = Literal::u32_unsuffixed(arguments.runs.unwrap_or(1));
+    call(&mut settings, "::new", Some(runs));
+    for (key, value) in &arguments.explore {
+        call(&mut settings, &format!(".{key}"), Some(value.clone()));
+    }
+    if panics {
+        call(&mut settings, ".panics", None);
+    }
+    settings
 }
 
 /// Whether a test returns `()`, which has nothing to report; whatever else is returned is reported

@@ -1,10 +1,13 @@
 //! Settings: from the environment when the program starts, or from code before the first tracked
 //! operation.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use crate::check::EngineKind;
 use crate::observe::Address;
+use crate::plan::{Schedule, Time, Wanted};
 use crate::trace::Semantics;
 
 /// What becomes of a violation.
@@ -64,6 +67,8 @@ pub struct Config {
     pub(crate) window: usize,
     pub(crate) backtrace: bool,
     pub(crate) quiet: bool,
+    pub(crate) explore: Wanted,
+    pub(crate) replay: Option<Schedule>,
 }
 
 impl Default for Config {
@@ -79,6 +84,8 @@ impl Default for Config {
             window: crate::report::window::DEFAULT_BYTES,
             backtrace: false,
             quiet: false,
+            explore: Wanted::nothing(),
+            replay: None,
         }
     }
 }
@@ -129,6 +136,16 @@ fn path(name: &str) -> Option<PathBuf> {
     std::env::var_os(name)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
+}
+
+/// Reads a variable that is written as `T` is; empty is nothing.
+fn parsed<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>, ConfigError> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let value = value.to_string_lossy();
+    let wrong = |error| ConfigError(format!("{name}: {error}"));
+    value.parse().map(Some).map_err(wrong)
 }
 
 /// Reads a variable that says where an observer listens; empty is nowhere.
@@ -194,6 +211,14 @@ impl Config {
             window,
             backtrace: switch("AERODROME_BACKTRACE", backtrace)?,
             quiet: switch("AERODROME_QUIET", default.quiet)?,
+            explore: Wanted {
+                schedules: parsed("AERODROME_SCHEDULES")?,
+                plan: parsed("AERODROME_PLAN")?,
+                seed: parsed("AERODROME_SEED")?,
+                time: parsed::<Time>("AERODROME_TIME")?.map(|Time(time)| time),
+                ..Wanted::nothing()
+            },
+            replay: parsed("AERODROME_REPLAY")?,
         })
     }
 
@@ -254,6 +279,13 @@ impl Config {
     /// Whether the summary at exit is left out.
     pub fn quiet(mut self, on: bool) -> Self {
         self.quiet = on;
+        self
+    }
+
+    /// How many schedules each test is explored on that is an
+    /// [`#[aerodrome::test]`](macro@crate::test).
+    pub fn schedules(mut self, schedules: u64) -> Self {
+        self.explore.schedules = Some(schedules);
         self
     }
 

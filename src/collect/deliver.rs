@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{ExitCode, Termination};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -49,7 +48,7 @@ pub fn on_violation(handler: impl Fn(&Report) + Send + Sync + 'static) {
 static PREDICTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a line to standard error, past the test harness.
-pub(super) fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "aerodrome: {line}");
 }
 
@@ -93,12 +92,18 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
 ///
 /// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
-pub(super) fn tell(findings: Findings, config: &Config) {
+pub(super) fn tell(findings: Findings, config: &Config, how: Option<&str>) {
     let reports = prepare(findings.reports, config);
     let mut reasons = Vec::new();
     match config.mode {
-        Mode::Panic => reasons.extend(groups(&reports).iter().map(render)),
-        Mode::Log | Mode::Off => log(&reports),
+        Mode::Panic => {
+            reasons.extend(groups(&reports).iter().map(render));
+            reasons.extend(how.filter(|_| !reports.is_empty()).map(str::to_owned));
+        }
+        Mode::Log | Mode::Off => {
+            log(&reports);
+            how.iter().for_each(|how| print(how));
+        }
     }
     for forecast in findings.forecasts {
         PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
@@ -377,29 +382,39 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     }
 }
 
-/// Runs a test's body `runs` times, up to the first run that fails, and judges each run.
+/// Tells what [`check`] saw in a test; `how` is said of the violations.
+///
+/// # Panics
+///
+/// As the settings demand.
 #[track_caller]
-pub fn run_test<T: Termination>(runs: u32, body: fn() -> T) -> ExitCode {
-    for _ in 0..runs {
-        let outcome = check(body);
-        let findings = Findings {
-            reports: outcome.violations,
-            forecasts: outcome.forecast.into_iter().collect(),
-        };
-        let untracked = record::Untracked::new();
-        let config = super::config();
-        tell(findings, &config);
-        let incomplete = outcome.incomplete;
-        if let Some(reason) = incomplete.filter(|_| config.mode == Mode::Panic) {
-            panic!("{}", super::incomplete(reason));
-        }
-        drop(untracked);
-        let code = outcome.value.report();
-        if code != ExitCode::SUCCESS {
-            return code;
-        }
+pub(crate) fn tell_outcome<R>(outcome: Outcome<R>, how: Option<&str>) -> R {
+    let findings = Findings {
+        reports: outcome.violations,
+        forecasts: outcome.forecast.into_iter().collect(),
+    };
+    let _untracked = record::Untracked::new();
+    let config = super::config();
+    tell(findings, &config, how);
+    let incomplete = outcome.incomplete;
+    if let Some(reason) = incomplete.filter(|_| config.mode == Mode::Panic) {
+        panic!("{}", super::incomplete(reason));
     }
-    ExitCode::SUCCESS
+    outcome.value
+}
+
+/// Tells a failure of a test that is no violation.
+///
+/// # Panics
+///
+/// With the text, where the settings say so.
+#[track_caller]
+pub(crate) fn tell_problem(text: &str) {
+    let _untracked = record::Untracked::new();
+    match super::config().mode {
+        Mode::Panic => panic!("{text}"),
+        Mode::Log | Mode::Off => print(text),
+    }
 }
 
 #[cfg(test)]

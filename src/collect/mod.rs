@@ -29,9 +29,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 
 pub use self::config::{Config, ConfigError, Mode, Predict};
-pub use self::deliver::run_test;
-use self::deliver::say;
 pub use self::deliver::{Outcome, check, on_violation};
+pub(crate) use self::deliver::{say, tell_outcome, tell_problem};
 use self::merge::Merge;
 use self::session::Session;
 use crate::record::host::{self, Host, Started};
@@ -429,7 +428,7 @@ pub(crate) fn tell_property(text: &str) {
 }
 
 /// The settings in force.
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     with(|collector| collector.session.config.clone()).unwrap_or_default()
 }
 
@@ -491,7 +490,7 @@ fn deliver(family: u32) {
         (findings, collector.session.config.clone())
     });
     if let Some((findings, config)) = told {
-        deliver::tell(findings, &config);
+        deliver::tell(findings, &config, None);
     }
 }
 

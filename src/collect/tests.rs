@@ -81,7 +81,7 @@ fn child_loses_a_record() {
     let outcome = crate::check(write);
     assert!(!outcome.is_complete() && !outcome.is_serializable());
     assert!(outcome.violations.is_empty());
-    super::run_test(1, || {
+    crate::explore::run_test(crate::mark::Test::new(1), || {
         Mutex::new(0).lock().map(drop).unwrap();
     });
 }

@@ -36,9 +36,11 @@ mod found;
 mod run;
 mod settings;
 mod task;
+mod test;
 mod watch;
 mod world;
 
 pub use self::found::{Exploration, Found, Problem};
 pub use self::run::explore;
 pub use self::settings::Explore;
+pub use self::test::{run_plain_test, run_test};

@@ -119,6 +119,11 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
                 self.exploration.found = self.confirm(run, schedule, actions);
                 break;
             }
+            if run.outcome.strands.len() == 1 {
+                // There is nobody to give the turn to.
+                self.exploration.is_exhaustive = true;
+                break;
+            }
             planner = next;
         }
         self.exploration.time = start.elapsed();

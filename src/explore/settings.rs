@@ -11,7 +11,7 @@ use crate::plan::{Name, Pct, Plan, Pos, Schedule, Walk};
 ///
 /// let explore = Explore::new().schedules(50).seed(7).plan("pos".parse()?);
 /// # let _ = explore;
-/// # Ok::<_, aerodrome::plan::NameError>(())
+/// # Ok::<_, String>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "this only says how; `aerodrome::explore` does it"]

@@ -21,6 +21,8 @@ mod random;
 mod replay;
 mod schedule;
 mod walk;
+#[cfg(feature = "check")]
+mod wanted;
 
 pub use name::Name;
 pub use pct::Pct;
@@ -28,6 +30,8 @@ pub use pos::Pos;
 pub use replay::{Divergence, Recorder, Replay};
 pub use schedule::{Schedule, ScheduleError};
 pub use walk::Walk;
+#[cfg(feature = "check")]
+pub(crate) use wanted::{Time, Wanted};
 
 use schedule::Turn;
 
