@@ -74,11 +74,14 @@ impl<'a> Intent<'a> {
     /// A lock is given back.
     #[inline(always)]
     pub(crate) fn unlock(lock: &'a Object) -> Self {
-        Intent {
-            kind: Kind::Unlock,
-            target: Target::Held(lock),
-            site: None,
-        }
+        Self::end(Kind::Unlock, lock)
+    }
+
+    /// Something that is done in a destructor, which has no place of its own.
+    #[inline(always)]
+    pub(super) fn end(kind: Kind, target: impl Into<Target<'a>>) -> Self {
+        let (target, site) = (target.into(), None);
+        Intent { kind, target, site }
     }
 
     /// Something that is done to no object.
