@@ -57,7 +57,7 @@ mod on {
 
     use super::{Access, Tracked, TrackedUnsafeCell};
     use crate::record::clock::Clock;
-    use crate::record::{self, Object, What};
+    use crate::record::{Intent, Kind, Object, What, step};
 
     /// What is kept of a cell beside its value.
     pub(super) type Record = Object<Clock>;
@@ -67,12 +67,14 @@ mod on {
         #[inline]
         #[track_caller]
         pub(super) fn note(&self, access: Access) {
-            let Some(pen) = record::pen() else { return };
-            let site = Location::caller();
-            match access {
-                Access::Read => self.object.look(What::Read, site, || ()),
-                Access::Write => pen.atomic(&self.object, site, || ((), What::Write)),
-                Access::ReadWrite => pen.atomic(&self.object, site, || ((), What::ReadWrite)),
+            let (object, site) = (&self.object, Location::caller());
+            let (kind, what) = match access {
+                Access::Read => return object.look(What::Read, site, || ()),
+                Access::Write => (Kind::Write, What::Write),
+                Access::ReadWrite => (Kind::Update, What::ReadWrite),
+            };
+            if let Some(pen) = step(Intent::new(kind, object, site)) {
+                pen.atomic(object, site, || ((), what));
             }
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Without the `check` feature every name here *is* the one of parking_lot_core. With it, a step of
 //! a [`SpinWait`] and a [`park`] are pauses, as [`spin_loop`](crate::hint::spin_loop()) is: in an
-//! atomic block each is a wait if the block then looks again at what it has looked at. All else is
-//! parking_lot_core's own.
+//! atomic block each is a wait if the block then looks again at what it has looked at. Of the
+//! functions that unpark, nothing is recorded. All else is parking_lot_core's own.
 //!
 //! ```
 //! use aerodrome::parking_lot_core::SpinWait;
@@ -24,16 +24,20 @@
 pub use ::parking_lot_core::*;
 
 #[cfg(feature = "check")]
-pub use self::tracked::{SpinWait, park};
+pub use self::tracked::{SpinWait, park, unpark_all, unpark_filter, unpark_one, unpark_requeue};
 
 #[cfg(feature = "check")]
 mod tracked {
     use std::time::Instant;
 
-    use ::parking_lot_core::{self as real, ParkResult, ParkToken};
+    use std::panic::Location;
+
+    use ::parking_lot_core::{
+        self as real, FilterOp, ParkResult, ParkToken, RequeueOp, UnparkResult, UnparkToken,
+    };
 
     use crate::hint::pause;
-    use crate::record::{Kind, outside};
+    use crate::record::{Intent, Kind, outside, step};
 
     /// As parking_lot_core's: waits longer with each step. In an atomic block a step is a wait if
     /// the block then looks again at what it has looked at.
@@ -88,5 +92,40 @@ mod tracked {
         let park =
             || unsafe { real::park(key, validate, before_sleep, timed_out, park_token, timeout) };
         pause(Kind::Yield, || outside(park))
+    }
+
+    /// `fn name(arguments) -> result`: the ways to unpark.
+    macro_rules! unparks {
+        ($(fn $name:ident($($argument:ident: $Type:ty),*) -> $Result:ty;)*) => {$(
+            /// As parking_lot_core's.
+            ///
+            /// # Safety
+            ///
+            /// As parking_lot_core's: the caller controls the keys, and the functions neither panic
+            /// nor call into parking_lot.
+            #[inline]
+            #[track_caller]
+            pub unsafe fn $name($($argument: $Type),*) -> $Result {
+                step(Intent::bare(Kind::Unpark, Location::caller()));
+                // SAFETY: the caller's promise, unchanged.
+                unsafe { real::$name($($argument),*) }
+            }
+        )*};
+    }
+
+    unparks! {
+        fn unpark_one(key: usize, callback: impl FnOnce(UnparkResult) -> UnparkToken) -> UnparkResult;
+        fn unpark_all(key: usize, unpark_token: UnparkToken) -> usize;
+        fn unpark_requeue(
+            key_from: usize,
+            key_to: usize,
+            validate: impl FnOnce() -> RequeueOp,
+            callback: impl FnOnce(RequeueOp, UnparkResult) -> UnparkToken
+        ) -> UnparkResult;
+        fn unpark_filter(
+            key: usize,
+            filter: impl FnMut(ParkToken) -> FilterOp,
+            callback: impl FnOnce(UnparkResult) -> UnparkToken
+        ) -> UnparkResult;
     }
 }

@@ -9,8 +9,11 @@ use ::crossbeam_channel::{
     TrySendError,
 };
 
-use crate::record::channel::{Channel, Envelope, Parcel, Transfer, wait};
-use crate::record::{self, Pen, What, untracked};
+use super::timer::Time;
+use crate::record::channel::{Channel, Envelope, Parcel, Transfer};
+use crate::record::{
+    self, Intent, Kind, Pen, What, is_controlled, left_until, outside, step, untracked,
+};
 
 /// [`crossbeam_channel::Sender`](real::Sender), tracked.
 pub struct Sender<T> {
@@ -27,7 +30,7 @@ pub struct Receiver<T> {
 pub(super) enum Flavor<T> {
     Strands(Channel, real::Receiver<Envelope<T>>),
     /// From the clock, or never: nobody has sent them.
-    Time(real::Receiver<T>),
+    Time(Time<T>),
 }
 
 /// [`crossbeam_channel::Iter`](real::Iter), tracked.
@@ -49,7 +52,8 @@ pub struct IntoIter<T> {
 fn ends<T>(
     (sender, receiver): (real::Sender<Envelope<T>>, real::Receiver<Envelope<T>>),
 ) -> (Sender<T>, Receiver<T>) {
-    let channel = Channel::new(type_name::<Sender<T>>);
+    let transfer = Transfer::of(sender.capacity());
+    let channel = Channel::new(type_name::<Sender<T>>, transfer);
     (
         Sender {
             channel: channel.clone(),
@@ -76,28 +80,28 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// As crossbeam's; its message orders nothing.
 pub fn after(duration: Duration) -> Receiver<Instant> {
     Receiver {
-        flavor: Flavor::Time(real::after(duration)),
+        flavor: Flavor::Time(Time::after(real::after(duration), duration, None)),
     }
 }
 
 /// As crossbeam's; its message orders nothing.
 pub fn at(when: Instant) -> Receiver<Instant> {
     Receiver {
-        flavor: Flavor::Time(real::at(when)),
+        flavor: Flavor::Time(Time::due(real::at(when), || Some(when), None)),
     }
 }
 
 /// As crossbeam's.
 pub const fn never<T>() -> Receiver<T> {
     Receiver {
-        flavor: Flavor::Time(real::never()),
+        flavor: Flavor::Time(Time::never()),
     }
 }
 
 /// As crossbeam's; its messages order nothing.
 pub fn tick(duration: Duration) -> Receiver<Instant> {
     Receiver {
-        flavor: Flavor::Time(real::tick(duration)),
+        flavor: Flavor::Time(Time::after(real::tick(duration), duration, Some(duration))),
     }
 }
 
@@ -136,8 +140,15 @@ fn late<T>(parcel: &mut Parcel<T>, error: SendTimeoutError<Envelope<T>>) -> Send
 }
 
 impl<T> Sender<T> {
-    pub(super) fn transfer(&self) -> Transfer {
-        Transfer::of(self.inner.capacity())
+    /// What it is to send.
+    #[inline(always)]
+    pub(super) fn intent(&self, site: &'static Location<'static>) -> Intent<'_> {
+        self.channel.intent(Kind::Send, site)
+    }
+
+    /// Whether a send would not wait.
+    pub(super) fn is_ready(&self) -> bool {
+        self.reserve(|select| select.try_ready().is_ok())
     }
 
     /// Whether a place in the channel is taken before the message is there. Getting one can wait
@@ -173,9 +184,7 @@ impl<T> Sender<T> {
             }
         };
         match pen {
-            Some(pen) => self
-                .channel
-                .send(pen, site, self.transfer(), &mut parcel, send),
+            Some(pen) => self.channel.send(pen, site, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|()| SendError(parcel.refused()))
@@ -184,7 +193,8 @@ impl<T> Sender<T> {
     /// As crossbeam's.
     #[track_caller]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
+        let pen = step(self.intent(site));
         if let Some(pen) = pen.filter(|_| self.has_slots()) {
             let reserve = || self.reserve(|select| select.try_select());
             return match self.channel.attempt(Some(pen), site, reserve) {
@@ -200,9 +210,7 @@ impl<T> Sender<T> {
             sent.map_err(|error| refused(parcel, error))
         };
         match pen {
-            Some(pen) => self
-                .channel
-                .send(pen, site, self.transfer(), &mut parcel, send),
+            Some(pen) => self.channel.send(pen, site, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|error| match error {
@@ -211,16 +219,18 @@ impl<T> Sender<T> {
         })
     }
 
-    fn send_until(
+    pub(super) fn send_until(
         &self,
         site: &'static Location<'static>,
         msg: T,
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
-        let pen = record::pen();
-        if let Some(pen) = pen.filter(|_| self.has_slots()) {
-            return self.send_into_slot(pen, site, msg, deadline);
+        if self.has_slots() {
+            if let Some(pen) = record::pen() {
+                return self.send_into_slot(pen, site, msg, deadline);
+            }
         }
+        let pen = step(self.intent(site));
         let mut parcel = Parcel::new(msg);
         let try_send = |parcel: &mut Parcel<T>| {
             let sent = self.inner.try_send(parcel.take());
@@ -237,10 +247,9 @@ impl<T> Sender<T> {
             sent.map_err(|error| late(parcel, error))
         };
         match pen {
-            Some(pen) => {
-                self.channel
-                    .send_or_wait(pen, site, self.transfer(), &mut parcel, try_send, wait)
-            }
+            Some(pen) => self
+                .channel
+                .send_or_wait(pen, site, &mut parcel, try_send, wait),
             None => wait(&mut parcel),
         }
         .map_err(|error| match error {
@@ -257,8 +266,12 @@ impl<T> Sender<T> {
         msg: T,
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
+        let is_late = is_controlled() && !self.waits_in_turn(pen, site, deadline);
         let place = self.reserve(|select| select.try_select().ok());
         let place = place.or_else(|| {
+            if is_late {
+                return None;
+            }
             pen.split(site);
             self.reserve(|select| match deadline {
                 Some(deadline) => select.select_deadline(deadline).ok(),
@@ -273,6 +286,23 @@ impl<T> Sender<T> {
         }
     }
 
+    /// Waits under control until there is a place, in a new transaction if there is none at once.
+    /// False where the time is up.
+    #[cold]
+    fn waits_in_turn(
+        &self,
+        pen: Pen,
+        site: &'static Location<'static>,
+        deadline: Option<Instant>,
+    ) -> bool {
+        if !self.is_ready() {
+            pen.split(site);
+        }
+        let limit = deadline.map(left_until);
+        let (_, left) = record::wait_for(self.intent(site), limit, || self.is_ready());
+        left != Some(Duration::ZERO)
+    }
+
     /// As crossbeam's.
     #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
@@ -283,7 +313,7 @@ impl<T> Sender<T> {
     /// As crossbeam's.
     #[track_caller]
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.send_until(Location::caller(), msg, Instant::now().checked_add(timeout))
+        self.send_until(Location::caller(), msg, record::now().checked_add(timeout))
     }
 
     /// As crossbeam's.
@@ -295,13 +325,7 @@ impl<T> Sender<T> {
     /// Looks at the channel's state; at a rendezvous it is always the same.
     #[track_caller]
     fn look<R>(&self, read: impl Fn(&real::Sender<Envelope<T>>) -> R) -> R {
-        match self.transfer() {
-            Transfer::Buffer => {
-                let read = || read(&self.inner);
-                self.channel.look(What::Read, Location::caller(), read)
-            }
-            Transfer::Rendezvous => read(&self.inner),
-        }
+        look(&self.channel, Location::caller(), || read(&self.inner))
     }
 
     /// As crossbeam's.
@@ -353,12 +377,71 @@ macro_rules! either {
     ($flavor:expr, $receiver:pat => $call:expr) => {
         match $flavor {
             Flavor::Strands(_, $receiver) => $call,
-            Flavor::Time($receiver) => $call,
+            Flavor::Time(Time {
+                inner: $receiver, ..
+            }) => $call,
         }
     };
 }
 
+/// Whether a receive would not wait. Unlike the length, that knows who is disconnected.
+fn is_ready<T>(inner: &real::Receiver<T>) -> bool {
+    untracked(|| {
+        let mut select = real::Select::new();
+        select.recv(inner);
+        select.try_ready().is_ok()
+    })
+}
+
+/// What a try comes to; nothing where it was in vain.
+fn tried<T>(inner: &real::Receiver<Envelope<T>>) -> Option<Result<Envelope<T>, RecvTimeoutError>> {
+    match inner.try_recv() {
+        Ok(envelope) => Some(Ok(envelope)),
+        Err(TryRecvError::Disconnected) => Some(Err(RecvTimeoutError::Disconnected)),
+        Err(TryRecvError::Empty) => None,
+    }
+}
+
+/// Looks at a channel's state; at a rendezvous it is always the same.
+#[inline]
+fn look<R>(channel: &Channel, site: &'static Location<'static>, read: impl Fn() -> R) -> R {
+    match channel.transfer() {
+        Transfer::Buffer => channel.look(What::Read, site, read),
+        Transfer::Rendezvous => read(),
+    }
+}
+
 impl<T> Receiver<T> {
+    /// What it is to receive, `kind`, or to look.
+    pub(super) fn intent(&self, kind: Kind, site: &'static Location<'static>) -> Intent<'_> {
+        match &self.flavor {
+            Flavor::Strands(channel, _) => channel.intent(kind, site),
+            Flavor::Time(_) => Intent::bare(Kind::Sleep, site),
+        }
+    }
+
+    /// Whether a receive would not wait.
+    pub(super) fn is_ready(&self) -> bool {
+        match &self.flavor {
+            Flavor::Strands(_, inner) => is_ready(inner),
+            Flavor::Time(time) => time.is_ready(),
+        }
+    }
+
+    /// Receives what was selected under control.
+    pub(super) fn recv_in_turn(
+        &self,
+        channel: &Channel,
+        inner: &real::Receiver<Envelope<T>>,
+        site: &'static Location<'static>,
+    ) -> Result<Envelope<T>, RecvError> {
+        record::wait(channel.intent(Kind::Receive, site), || is_ready(inner));
+        match untracked(|| tried(inner)) {
+            Some(received) => received.map_err(|_| RecvError),
+            None => outside(|| untracked(|| inner.recv())),
+        }
+    }
+
     /// What is tracked of the channel.
     pub(crate) fn channel(&self) -> Option<&Channel> {
         match &self.flavor {
@@ -370,30 +453,41 @@ impl<T> Receiver<T> {
     /// As crossbeam's.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
         match &self.flavor {
-            Flavor::Strands(channel, inner) => channel
-                .attempt(pen, site, || inner.try_recv())
-                .map(|envelope| envelope.open_from(channel, pen, site)),
-            Flavor::Time(inner) => inner.try_recv(),
+            Flavor::Strands(channel, inner) => {
+                let pen = step(channel.intent(Kind::Receive, site));
+                channel
+                    .attempt(pen, site, || inner.try_recv())
+                    .map(|envelope| envelope.open_from(channel, pen, site))
+            }
+            Flavor::Time(time) => time.try_recv(site),
         }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
         match &self.flavor {
-            Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv())
-                .map(|envelope| envelope.open_awaited(channel, pen, site)),
-            Flavor::Time(inner) => sleep(pen, || inner.recv()),
+            Flavor::Strands(channel, inner) => {
+                let (pen, received) = channel.receive(
+                    site,
+                    || None,
+                    || is_ready(inner),
+                    || tried(inner).map(|result| result.map_err(|_| RecvError)),
+                    |_| inner.recv(),
+                );
+                received.map(|envelope| envelope.open_awaited(channel, pen, site))
+            }
+            Flavor::Time(time) => time.recv(None, site).map_err(|_| RecvError),
         }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        match Instant::now().checked_add(timeout) {
+        match record::now().checked_add(timeout) {
             Some(deadline) => self.recv_deadline(deadline),
             None => self.recv().map_err(RecvTimeoutError::from),
         }
@@ -402,54 +496,65 @@ impl<T> Receiver<T> {
     /// As crossbeam's.
     #[track_caller]
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
         match &self.flavor {
-            Flavor::Strands(channel, inner) => wait(pen, site, || inner.recv_deadline(deadline))
-                .or_else(|error| match error {
-                    // What has come since then is not too late; and that nothing has is to be
-                    // recorded.
-                    RecvTimeoutError::Timeout => channel
-                        .attempt(pen, site, || inner.try_recv())
-                        .map_err(|error| match error {
-                            TryRecvError::Empty => RecvTimeoutError::Timeout,
-                            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
-                        }),
-                    RecvTimeoutError::Disconnected => Err(error),
-                })
-                .map(|envelope| envelope.open_awaited(channel, pen, site)),
-            Flavor::Time(inner) => sleep(pen, || inner.recv_deadline(deadline)),
-        }
-    }
-
-    /// Looks at the channel's state, where it is one that sends update.
-    #[track_caller]
-    fn look<R>(&self, read: impl Fn() -> R) -> R {
-        match &self.flavor {
-            Flavor::Strands(channel, inner)
-                if Transfer::of(inner.capacity()) == Transfer::Buffer =>
-            {
-                channel.look(What::Read, Location::caller(), read)
+            Flavor::Strands(channel, inner) => {
+                let (pen, received) = channel.receive(
+                    site,
+                    || Some(left_until(deadline)),
+                    || is_ready(inner),
+                    || tried(inner),
+                    |left| match left {
+                        Some(left) => inner.recv_timeout(left),
+                        None => inner.recv_deadline(deadline),
+                    },
+                );
+                received
+                    .or_else(|error| match error {
+                        // What has come since then is not too late; and that nothing has is to be
+                        // recorded.
+                        RecvTimeoutError::Timeout => channel
+                            .attempt(pen, site, || inner.try_recv())
+                            .map_err(|error| match error {
+                                TryRecvError::Empty => RecvTimeoutError::Timeout,
+                                TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+                            }),
+                        RecvTimeoutError::Disconnected => Err(error),
+                    })
+                    .map(|envelope| envelope.open_awaited(channel, pen, site))
             }
-            _ => read(),
+            Flavor::Time(time) => time.recv(Some(deadline), site),
         }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn is_empty(&self) -> bool {
-        self.look(|| either!(&self.flavor, inner => inner.is_empty()))
+        let site = Location::caller();
+        match &self.flavor {
+            Flavor::Strands(channel, inner) => look(channel, site, || inner.is_empty()),
+            Flavor::Time(time) => time.look(site, real::Receiver::is_empty, |ready| !ready),
+        }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn is_full(&self) -> bool {
-        self.look(|| either!(&self.flavor, inner => inner.is_full()))
+        let site = Location::caller();
+        match &self.flavor {
+            Flavor::Strands(channel, inner) => look(channel, site, || inner.is_full()),
+            Flavor::Time(time) => time.look(site, real::Receiver::is_full, |ready| ready),
+        }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn len(&self) -> usize {
-        self.look(|| either!(&self.flavor, inner => inner.len()))
+        let site = Location::caller();
+        match &self.flavor {
+            Flavor::Strands(channel, inner) => look(channel, site, || inner.len()),
+            Flavor::Time(time) => time.look(site, real::Receiver::len, usize::from),
+        }
     }
 
     /// As crossbeam's.
@@ -471,18 +576,10 @@ impl<T> Receiver<T> {
     pub fn same_channel(&self, other: &Receiver<T>) -> bool {
         match (&self.flavor, &other.flavor) {
             (Flavor::Strands(_, this), Flavor::Strands(_, other)) => this.same_channel(other),
-            (Flavor::Time(this), Flavor::Time(other)) => this.same_channel(other),
+            (Flavor::Time(this), Flavor::Time(other)) => this.inner.same_channel(&other.inner),
             _ => false,
         }
     }
-}
-
-/// Waits for time to pass: for no other strand, so the transaction goes on.
-fn sleep<R>(pen: Option<Pen>, receive: impl FnOnce() -> R) -> R {
-    if let Some(pen) = pen {
-        pen.flush();
-    }
-    receive()
 }
 
 impl<T> Clone for Receiver<T> {

@@ -57,6 +57,8 @@ mod channel;
 mod select;
 #[cfg(feature = "check")]
 mod select_macro;
+#[cfg(feature = "check")]
+mod timer;
 
 #[cfg(not(feature = "check"))]
 pub use ::crossbeam_channel::{

@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ::crossbeam_utils::sync as real;
@@ -14,24 +15,9 @@ pub use crate::sync::{
     RwLockWriteGuard as ShardedLockWriteGuard,
 };
 
-use crate::record::{Object, What, pen};
+use crate::record::{self, Intent, Kind, Object, What, is_controlled, left_until, step};
+use crate::thread::scope_parts::Token;
 use crate::trace::ObjectKind;
-
-/// Splits the transaction, waits, and comes after every signal so far.
-fn wait(object: &Object, site: &'static Location<'static>, wait: impl FnOnce()) {
-    let Some(pen) = pen() else { return wait() };
-    pen.split(site);
-    wait();
-    if let Some(pen) = crate::record::pen() {
-        pen.event(What::Await, object, site);
-    }
-}
-
-fn signal(object: &Object, site: &'static Location<'static>) {
-    if let Some(pen) = pen() {
-        pen.event(What::Signal, object, site);
-    }
-}
 
 /// As crossbeam's. Waiting for another thread cannot be atomic: a transaction ends where it parks,
 /// and a new one begins.
@@ -49,7 +35,7 @@ pub struct Unparker(Arc<Parking>);
 
 struct Parking {
     parker: real::Parker,
-    object: Object,
+    token: Token,
 }
 
 // SAFETY: only the one `Parker` parks, and that is not `Sync`. Whoever else has it unparks.
@@ -58,9 +44,9 @@ unsafe impl Sync for Parking {}
 impl Default for Parker {
     #[track_caller]
     fn default() -> Self {
-        let object = Object::new(ObjectKind::Signal, type_name::<Parker>);
+        let token = Token::new(type_name::<Parker>);
         let parker = real::Parker::new();
-        Self::of(Unparker(Arc::new(Parking { parker, object })))
+        Self::of(Unparker(Arc::new(Parking { parker, token })))
     }
 }
 
@@ -77,27 +63,31 @@ impl Parker {
     }
 
     #[track_caller]
-    fn wait(&self, park: impl FnOnce(&real::Parker)) {
-        let Parking { parker, object } = &*self.unparker.0;
-        wait(object, Location::caller(), || park(parker));
+    fn wait(&self, limit: impl FnOnce() -> Option<Duration>, park: impl FnOnce(&real::Parker)) {
+        let Parking { parker, token } = &*self.unparker.0;
+        match record::pen() {
+            Some(pen) => token.park(pen, limit, Location::caller(), || park(parker)),
+            None => park(parker),
+        }
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn park(&self) {
-        self.wait(real::Parker::park);
+        self.wait(|| None, real::Parker::park);
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn park_timeout(&self, timeout: Duration) {
-        self.wait(|parker| parker.park_timeout(timeout));
+        self.wait(|| Some(timeout), |parker| parker.park_timeout(timeout));
     }
 
     /// As crossbeam's.
     #[track_caller]
     pub fn park_deadline(&self, deadline: Instant) {
-        self.wait(|parker| parker.park_deadline(deadline));
+        let limit = || Some(left_until(deadline));
+        self.wait(limit, |parker| parker.park_deadline(deadline));
     }
 
     /// As crossbeam's.
@@ -132,7 +122,7 @@ impl Unparker {
     /// As crossbeam's. Comes before the parker's next return from a wait.
     #[track_caller]
     pub fn unpark(&self) {
-        signal(&self.0.object, Location::caller());
+        self.0.token.unpark(Location::caller());
         self.0.parker.unparker().unpark();
     }
 
@@ -164,12 +154,44 @@ impl fmt::Debug for Unparker {
     }
 }
 
+/// One of a group waits.
+struct Waits<'a>(&'a Group);
+
+impl<'a> Waits<'a> {
+    fn new(group: &'a Group) -> Self {
+        group.waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(group)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// As crossbeam's. What its clones' threads did before they dropped them comes before the return of
 /// [`wait`](Self::wait).
 pub struct WaitGroup {
     /// Nothing when it waits.
     inner: Option<real::WaitGroup>,
-    object: Arc<Object>,
+    group: Arc<Group>,
+}
+
+/// What the members of a group share. Each has it once.
+struct Group {
+    object: Object,
+    /// How many of them wait.
+    waiting: AtomicUsize,
+}
+
+impl Group {
+    /// One of them has arrived.
+    fn signal(&self, site: &'static Location<'static>) {
+        if let Some(pen) = step(Intent::new(Kind::Close, &self.object, site)) {
+            pen.event(What::Signal, &self.object, site);
+        }
+    }
 }
 
 impl Default for WaitGroup {
@@ -178,7 +200,10 @@ impl Default for WaitGroup {
         let object = Object::new(ObjectKind::Signal, type_name::<WaitGroup>);
         WaitGroup {
             inner: Some(real::WaitGroup::new()),
-            object: Arc::new(object),
+            group: Arc::new(Group {
+                object,
+                waiting: AtomicUsize::new(0),
+            }),
         }
     }
 }
@@ -193,8 +218,26 @@ impl WaitGroup {
     /// As crossbeam's. A transaction ends where it waits, and a new one begins.
     #[track_caller]
     pub fn wait(mut self) {
-        if let Some(inner) = self.inner.take() {
-            wait(&self.object, Location::caller(), || inner.wait());
+        let (group, site) = (&self.group, Location::caller());
+        let Some(inner) = self.inner.take() else {
+            return;
+        };
+        let Some(pen) = step(Intent::new(Kind::Close, &group.object, site)) else {
+            return inner.wait();
+        };
+        pen.split(site);
+        let _waits = Waits::new(group);
+        if is_controlled() {
+            // The others that wait have not begun to do so really.
+            drop(inner);
+            let wait = Intent::new(Kind::Read, &group.object, site);
+            let all_wait = || Arc::strong_count(group) == group.waiting.load(Ordering::Relaxed);
+            record::wait(wait, all_wait);
+        } else {
+            inner.wait();
+        }
+        if let Some(pen) = record::pen() {
+            pen.event(What::Await, &group.object, site);
         }
     }
 }
@@ -203,7 +246,7 @@ impl Drop for WaitGroup {
     #[track_caller]
     fn drop(&mut self) {
         if self.inner.is_some() {
-            signal(&self.object, Location::caller());
+            self.group.signal(Location::caller());
         }
     }
 }
@@ -212,7 +255,7 @@ impl Clone for WaitGroup {
     fn clone(&self) -> WaitGroup {
         WaitGroup {
             inner: self.inner.clone(),
-            object: Arc::clone(&self.object),
+            group: Arc::clone(&self.group),
         }
     }
 }

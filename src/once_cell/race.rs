@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::panic::Location;
 
 use crate::record::clock::Clock;
-use crate::record::{self, Object, What};
+use crate::record::{Intent, Kind, Object, What, step};
 
 /// Counts as `done` where there was no value, else as `found`.
 #[inline]
@@ -19,8 +19,9 @@ fn write<R>(
     found: What,
     set: impl FnOnce() -> Result<(), R>,
 ) -> Result<(), R> {
-    match record::pen() {
-        Some(pen) => pen.atomic(object, Location::caller(), || {
+    let site = Location::caller();
+    match step(Intent::new(Kind::Update, object, site)) {
+        Some(pen) => pen.atomic(object, site, || {
             let result = set();
             let what = if result.is_ok() { done } else { found };
             (result, what)
@@ -77,7 +78,7 @@ macro_rules! cell {
             where
                 F: FnOnce() -> Result<$Value, E>,
             {
-                if self.inner.get().is_none() {
+                if self.inner.get().is_none() && !self.is_set_next(Location::caller()) {
                     // Whether it comes first or not, there is a value then.
                     let value = f()?;
                     let set = || self.inner.set(value);
@@ -86,6 +87,15 @@ macro_rules! cell {
                 }
                 let value = self.object.look(What::Found, Location::caller(), || self.inner.get());
                 Ok(value.expect("set by somebody"))
+            }
+        }
+
+        impl<$($generics)*> $Cell {
+            /// Announces the look at a cell that was found empty; whether it has a value by then.
+            #[cold]
+            fn is_set_next(&self, site: &'static Location<'static>) -> bool {
+                step(Intent::new(Kind::Read, &self.object, site));
+                self.inner.get().is_some()
             }
         }
 

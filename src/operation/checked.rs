@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::Object;
 use crate::record::clock::Clock;
 use crate::record::code::TypeName;
-use crate::record::{self, Suspended, What};
+use crate::record::{self, Intent, Kind, Suspended, What};
 
 /// The record, and the lock under which operations are recorded and done.
 pub(super) struct Inner {
@@ -56,20 +56,22 @@ pub fn operate<'a, T: ?Sized>(
     access: Access,
     site: &'static Location<'static>,
 ) -> Operation<'a> {
-    let Some(pen) = record::pen() else {
+    let Inner { turn, object } = &object.inner;
+    let (kind, what) = match access {
+        Access::read => (Kind::Read, What::Read),
+        Access::write => (Kind::Write, What::Write),
+        Access::update => (Kind::Update, What::ReadWrite),
+    };
+    let announced = Intent::new(kind, object, site);
+    let Some(pen) = record::wait(announced, || !turn.is_locked()) else {
         // Inside of another operation, for one.
         return Operation { _rest: None };
     };
-    let Inner { turn, object } = &object.inner;
     let turn = turn.try_lock().unwrap_or_else(|| {
         pen.flush();
         turn.lock()
     });
-    match access {
-        Access::read => object.look(What::Read, site, || ()),
-        Access::write => pen.atomic(object, site, || ((), What::Write)),
-        Access::update => pen.atomic(object, site, || ((), What::ReadWrite)),
-    }
+    pen.access(object, site, what);
     Operation {
         _rest: Some((Suspended::new(), turn)),
     }

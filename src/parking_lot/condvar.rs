@@ -7,7 +7,7 @@ use ::parking_lot::WaitTimeoutResult;
 
 use super::mutex::MutexGuard;
 use super::raw::Site;
-use crate::record::{self, Object, Waiters};
+use crate::record::{self, Intent, Kind, Object, Waiters, left_until};
 use crate::trace::ObjectKind;
 
 /// [`parking_lot::Condvar`](::parking_lot::Condvar), tracked.
@@ -59,8 +59,9 @@ impl Condvar {
     /// As parking_lot's: if another strand waits with another mutex.
     #[track_caller]
     pub fn wait<T: ?Sized>(&self, mutex_guard: &mut MutexGuard<'_, T>) {
-        MutexGuard::wait(mutex_guard, Location::caller(), |guard| {
-            self.inner.wait(guard)
+        let (limit, site) = (|| None, Location::caller());
+        self.wait_at(mutex_guard, limit, site, drop, |guard| {
+            self.inner.wait(guard);
         });
     }
 
@@ -75,7 +76,8 @@ impl Condvar {
         mutex_guard: &mut MutexGuard<'_, T>,
         timeout: Instant,
     ) -> WaitTimeoutResult {
-        MutexGuard::wait(mutex_guard, Location::caller(), |guard| {
+        let (limit, site) = (|| Some(left_until(timeout)), Location::caller());
+        self.wait_at(mutex_guard, limit, site, result, |guard| {
             self.inner.wait_until(guard, timeout)
         })
     }
@@ -91,7 +93,8 @@ impl Condvar {
         mutex_guard: &mut MutexGuard<'_, T>,
         timeout: Duration,
     ) -> WaitTimeoutResult {
-        MutexGuard::wait(mutex_guard, Location::caller(), |guard| {
+        let (limit, site) = (|| Some(timeout), Location::caller());
+        self.wait_at(mutex_guard, limit, site, result, |guard| {
             self.inner.wait_for(guard, timeout)
         })
     }
@@ -145,7 +148,7 @@ impl Condvar {
         F: FnMut(&mut T) -> bool,
     {
         // A time that lies too far ahead to be told is no limit.
-        let deadline = Instant::now().checked_add(timeout);
+        let deadline = record::now().checked_add(timeout);
         self.wait_while_at(mutex_guard, condition, deadline, Location::caller())
     }
 
@@ -156,17 +159,40 @@ impl Condvar {
         deadline: Option<Instant>,
         site: Site,
     ) -> WaitTimeoutResult {
-        let mut result = not_timed_out();
-        while !result.timed_out() && MutexGuard::look(mutex_guard, site, &mut condition) {
-            result = MutexGuard::wait(mutex_guard, site, |guard| match deadline {
+        let mut waited = result(false);
+        while !waited.timed_out() && MutexGuard::look(mutex_guard, site, &mut condition) {
+            let limit = || deadline.map(left_until);
+            waited = self.wait_at(mutex_guard, limit, site, result, |guard| match deadline {
                 Some(deadline) => self.inner.wait_until(guard, deadline),
                 None => {
                     self.inner.wait(guard);
-                    result
+                    waited
                 }
             });
         }
-        result
+        waited
+    }
+
+    /// Waits, in the way `wait` says; under control among the waiters, for as long as `limit` says,
+    /// and `result` is told whether the time was up.
+    fn wait_at<T: ?Sized, R>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        limit: impl FnOnce() -> Option<Duration>,
+        site: Site,
+        result: impl FnOnce(bool) -> R,
+        wait: impl FnOnce(&mut ::parking_lot::MutexGuard<'_, ()>) -> R,
+    ) -> R {
+        let announced = Intent::new(Kind::Wait, &self.object, site);
+        match record::step(announced).filter(|_| record::is_controlled()) {
+            Some(pen) => {
+                let (waiters, limit) = (&self.waiters, limit());
+                result(MutexGuard::wait_in_queue(
+                    guard, pen, announced, waiters, limit, site,
+                ))
+            }
+            None => MutexGuard::wait(guard, site, wait),
+        }
     }
 }
 
@@ -183,8 +209,9 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// The result of a wait that was not one, which only parking_lot can make.
-fn not_timed_out() -> WaitTimeoutResult {
+/// Parking_lot's result, which only parking_lot can make: by a wait that is over before it begins.
+fn result(timed_out: bool) -> WaitTimeoutResult {
     let nothing = ::parking_lot::Mutex::new(());
-    ::parking_lot::Condvar::new().wait_while_for(&mut nothing.lock(), |()| false, Duration::ZERO)
+    let condition = |(): &mut ()| timed_out;
+    ::parking_lot::Condvar::new().wait_while_for(&mut nothing.lock(), condition, Duration::ZERO)
 }

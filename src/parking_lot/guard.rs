@@ -1,5 +1,6 @@
 //! What all guards share.
 
+use super::raw::retake;
 use crate::record::{Holder, pen};
 
 /// Runs `f` while a guard's lock is given back, and takes it again whatever becomes of `f`. What
@@ -8,7 +9,7 @@ pub(super) fn outside<U>(holder: &mut Holder, again: impl Fn(), f: impl FnOnce()
     struct Again<'a, A: Fn()>(&'a mut Holder, A);
     impl<A: Fn()> Drop for Again<'_, A> {
         fn drop(&mut self) {
-            (self.1)();
+            retake(&self.1);
             *self.0 = Holder::sendable(pen());
         }
     }
@@ -54,8 +55,9 @@ macro_rules! lock_methods {
 
         /// As parking_lot's.
         #[inline]
+        #[track_caller]
         pub fn is_locked(&self) -> bool {
-            self.0.is_locked()
+            at(Location::caller(), || self.0.is_locked())
         }
 
         /// As parking_lot's. What is done through the pointer is not seen.

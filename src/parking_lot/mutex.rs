@@ -7,8 +7,8 @@ use ::parking_lot::lock_api;
 use super::guard::{
     guard_traits, lock_methods, lock_traits, mapped_guard, maps, outside, unlocked, yields,
 };
-use super::raw::{Raw, RawFairMutex, RawMutex, Real, Site, at};
-use crate::record::{self, Holder, Object, Pen, pen};
+use super::raw::{Forever, Patience, Raw, RawFairMutex, RawMutex, Real, Site, at};
+use crate::record::{Holder, Intent, Object, Pen, Waiters, pen};
 
 /// [`parking_lot::Mutex`](::parking_lot::Mutex), tracked.
 pub type Mutex<T> = AnyMutex<RawMutex, T>;
@@ -114,12 +114,14 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     /// Takes the lock in one of its ways; a guard, if that went well.
     #[inline]
     #[track_caller]
-    fn take(&self, how: impl FnOnce(&L) -> bool) -> Option<AnyMutexGuard<'_, Raw<L>, T>> {
-        let pen = record::pen();
+    fn take<P: Patience>(
+        &self,
+        patience: P,
+        how: impl FnOnce(&L, P) -> bool,
+    ) -> Option<AnyMutexGuard<'_, Raw<L>, T>> {
+        let (pen, taken) = self.tracked().take(patience, Location::caller(), how);
         // SAFETY: the lock was taken.
-        self.tracked()
-            .take(pen, Location::caller(), how)
-            .then(|| unsafe { self.guard(pen) })
+        taken.then(|| unsafe { self.guard(pen) })
     }
 
     /// # Safety
@@ -160,11 +162,12 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> AnyMutexGuard<'_, Raw<L>, T> {
-        let pen = record::pen();
-        self.tracked().take(pen, Location::caller(), |real| {
-            real.lock();
-            true
-        });
+        let (pen, _) = self
+            .tracked()
+            .take(Forever, Location::caller(), |real, Forever| {
+                real.lock();
+                true
+            });
         // SAFETY: the lock was taken.
         unsafe { self.guard(pen) }
     }
@@ -173,21 +176,21 @@ impl<L: Real, T: ?Sized> AnyMutex<Raw<L>, T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<AnyMutexGuard<'_, Raw<L>, T>> {
-        self.take(L::try_lock)
+        self.take((), |real, ()| real.try_lock())
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<AnyMutexGuard<'_, Raw<L>, T>> {
-        self.take(|real| real.try_lock_for(timeout))
+        self.take(timeout, L::try_lock_for)
     }
 
     /// As parking_lot's.
     #[inline]
     #[track_caller]
     pub fn try_lock_until(&self, timeout: Instant) -> Option<AnyMutexGuard<'_, Raw<L>, T>> {
-        self.take(|real| real.try_lock_until(timeout))
+        self.take(timeout, L::try_lock_until)
     }
 
     lock_methods! {
@@ -253,6 +256,21 @@ impl<T: ?Sized> MutexGuard<'_, T> {
         let result = Self::mutex(s).tracked().wait(site, wait);
         s.holder = Holder::sendable(pen());
         result
+    }
+
+    /// Waits under control until it is notified; whether its time was up.
+    pub(super) fn wait_in_queue(
+        s: &mut Self,
+        pen: Pen,
+        wait: Intent<'_>,
+        waiters: &Waiters,
+        limit: Option<Duration>,
+        site: Site,
+    ) -> bool {
+        let raw = Self::mutex(s).tracked();
+        let is_expired = raw.wait_in_queue(pen, wait, waiters, limit, site);
+        s.holder = Holder::sendable(self::pen());
+        is_expired
     }
 
     /// Asks a condition, which counts as a read of the content.

@@ -8,13 +8,16 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use ::parking_lot::lock_api::{
-    self, GuardNoSend, GuardSend, RawMutexFair, RawMutexTimed, RawRwLock as _, RawRwLockDowngrade,
-    RawRwLockFair, RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed, RawRwLockUpgrade,
-    RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+    self, GuardNoSend, GuardSend, RawMutex as _, RawMutexFair, RawMutexTimed, RawRwLock as _,
+    RawRwLockDowngrade, RawRwLockFair, RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed,
+    RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
 };
 
 use crate::record::code::TypeName;
-use crate::record::{Gate, Pen, about_to_wait, found_locked, pen};
+use crate::record::{
+    self, Gate, Intent, Kind, Object, Pen, Turn, Waiters, about_to_wait, found_locked,
+    is_controlled, pen, step,
+};
 
 /// Where a lock is taken.
 pub(super) type Site = &'static Location<'static>;
@@ -39,6 +42,129 @@ pub(super) fn at<R>(site: Site, take: impl FnOnce() -> R) -> R {
     let result = take();
     SITE.set(None);
     result
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    Exclusive,
+    Shared,
+    /// Shared, also where somebody waits to be the exclusive holder.
+    Recursive,
+    /// Shared, but by one at a time.
+    Upgradable,
+}
+
+impl Hold {
+    /// What it is to take a lock so.
+    #[inline(always)]
+    fn lock(self, lock: &Object, site: Site) -> Intent<'_> {
+        let kind = match self {
+            Hold::Exclusive | Hold::Upgradable => Kind::Lock,
+            Hold::Shared | Hold::Recursive => Kind::LockShared,
+        };
+        Intent::new(kind, lock, site)
+    }
+
+    /// What it is to try that.
+    #[inline(always)]
+    fn try_lock(self, lock: &Object, site: Site) -> Intent<'_> {
+        let kind = match self {
+            Hold::Exclusive | Hold::Upgradable => Kind::TryLock,
+            Hold::Shared | Hold::Recursive => Kind::TryLockShared,
+        };
+        Intent::new(kind, lock, site)
+    }
+}
+
+/// For how long a lock is waited for.
+pub(super) trait Patience: Copy {
+    /// Announces that a lock is taken: the pen, and for how long the real lock may be waited for.
+    fn announce(
+        self,
+        hold: Hold,
+        lock: &Object,
+        site: Site,
+        is_free: impl Fn() -> bool,
+    ) -> (Option<Pen>, Self);
+}
+
+/// As long as it takes.
+#[derive(Clone, Copy)]
+pub(super) struct Forever;
+
+impl Patience for Forever {
+    #[inline(always)]
+    fn announce(
+        self,
+        hold: Hold,
+        lock: &Object,
+        site: Site,
+        is_free: impl Fn() -> bool,
+    ) -> (Option<Pen>, Self) {
+        (record::wait(hold.lock(lock, site), is_free), self)
+    }
+}
+
+/// Not at all.
+impl Patience for () {
+    #[inline(always)]
+    fn announce(
+        self,
+        hold: Hold,
+        lock: &Object,
+        site: Site,
+        _: impl Fn() -> bool,
+    ) -> (Option<Pen>, Self) {
+        (step(hold.try_lock(lock, site)), self)
+    }
+}
+
+impl Patience for Duration {
+    #[inline]
+    fn announce(
+        self,
+        hold: Hold,
+        lock: &Object,
+        site: Site,
+        is_free: impl Fn() -> bool,
+    ) -> (Option<Pen>, Self) {
+        let (pen, limit) = record::wait_for(hold.lock(lock, site), Some(self), is_free);
+        (pen, limit.unwrap_or(self))
+    }
+}
+
+impl Patience for Instant {
+    #[inline]
+    fn announce(
+        self,
+        hold: Hold,
+        lock: &Object,
+        site: Site,
+        is_free: impl Fn() -> bool,
+    ) -> (Option<Pen>, Self) {
+        record::wait_until(hold.lock(lock, site), self, is_free)
+    }
+}
+
+/// Announces a look at whether a lock is held so that it could not be taken in this way.
+#[track_caller]
+fn step_look(lock: &Object, hold: Hold) {
+    step(hold.try_lock(lock, SITE.take().unwrap_or(Location::caller())));
+}
+
+/// Takes a lock again that a guard is going to give back: also where the run is to end here, which
+/// `lock` says by unwinding. Then the strand is not controlled any more, and waits for the others.
+pub(super) fn retake(lock: impl Fn()) {
+    struct Unwinding<'a, L: Fn()>(&'a L);
+    impl<L: Fn()> Drop for Unwinding<'_, L> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let unwinding = Unwinding(&lock);
+    lock();
+    std::mem::forget(unwinding);
 }
 
 /// The names of types as reports give them.
@@ -102,22 +228,31 @@ impl<L: Real> Raw<L> {
         unsafe { self.real.raw() }
     }
 
-    /// Takes the lock in one of the real lock's ways; whether that went well.
+    /// Takes the lock in one of the real lock's ways, or says that it is not to be had: the pen,
+    /// and whether that went well.
     #[inline]
-    pub(super) fn take(&self, pen: Option<Pen>, site: Site, how: impl FnOnce(&L) -> bool) -> bool {
-        let taken = how(self.real());
+    pub(super) fn take<P: Patience>(
+        &self,
+        patience: P,
+        site: Site,
+        how: impl FnOnce(&L, P) -> bool,
+    ) -> (Option<Pen>, bool) {
+        let is_free = || !self.real().is_locked();
+        let (pen, patience) = patience.announce(Hold::Exclusive, self.gate.object(), site, is_free);
+        let taken = how(self.real(), patience);
         if taken {
             self.gate.entered(pen, site);
         } else {
             found_locked(pen, self.gate.object(), site);
         }
-        taken
+        (pen, taken)
     }
 
     #[inline]
     #[track_caller]
-    fn take_quietly(&self, how: impl FnOnce(&L) -> bool) -> bool {
-        self.take(pen(), SITE.take().unwrap_or(Location::caller()), how)
+    fn take_quietly<P: Patience>(&self, patience: P, how: impl FnOnce(&L, P) -> bool) -> bool {
+        self.take(patience, SITE.take().unwrap_or(Location::caller()), how)
+            .1
     }
 }
 
@@ -129,23 +264,66 @@ impl RawMutex {
         site: Site,
         wait: impl FnOnce(&mut ::parking_lot::MutexGuard<'_, ()>) -> R,
     ) -> R {
-        struct Again<'a>(&'a RawMutex, Site);
-        impl Drop for Again<'_> {
-            // In a destructor: a wait that panics holds the lock, too.
-            fn drop(&mut self) {
-                self.0.gate.entered(pen(), self.1);
-            }
-        }
+        let _again = self.leave(site, false);
+        // SAFETY: the caller holds the lock, and no other guard of `real` is ever made. This one
+        // does not give it back.
+        let mut guard = ManuallyDrop::new(unsafe { self.real.make_guard_unchecked() });
+        wait(&mut guard)
+    }
+
+    /// Waits under control, with the lock held, until it is notified; whether its time was up.
+    pub(super) fn wait_in_queue(
+        &self,
+        pen: Pen,
+        wait: Intent<'_>,
+        waiters: &Waiters,
+        limit: Option<Duration>,
+        site: Site,
+    ) -> bool {
+        let place = waiters.enter();
+        let _again = self.leave(site, true);
+        // SAFETY: the caller holds the lock.
+        unsafe { self.real().unlock() };
+        let turn = pen.wait_in_queue(
+            wait,
+            limit,
+            &|| place.is_notified(),
+            Hold::Exclusive.lock(self.gate.object(), site),
+            &|| !self.real().is_locked(),
+        );
+        turn == Turn::Expired
+    }
+
+    /// Records that the lock is given back, and, when the result is dropped, that it is taken
+    /// again.
+    fn leave(&self, site: Site, is_given_back: bool) -> Again<'_> {
         about_to_wait(self.gate.object());
         self.gate.leaving();
         if let Some(pen) = pen() {
             pen.split(site);
         }
-        let _again = Again(self, site);
-        // SAFETY: the caller holds the lock, and no other guard of `real` is ever made. This one
-        // does not give it back.
-        let mut guard = ManuallyDrop::new(unsafe { self.real.make_guard_unchecked() });
-        wait(&mut guard)
+        Again {
+            lock: self,
+            site,
+            is_given_back,
+        }
+    }
+}
+
+/// The end of a wait. In a destructor: one that panics holds the lock, too.
+struct Again<'a> {
+    lock: &'a RawMutex,
+    site: Site,
+    /// Whether the real lock is to be taken as well.
+    is_given_back: bool,
+}
+
+impl Drop for Again<'_> {
+    fn drop(&mut self) {
+        if self.is_given_back {
+            self.lock.real().lock();
+        }
+        self.lock.gate.entered(pen(), self.site);
     }
 }
 
@@ -158,7 +336,7 @@ unsafe impl<L: Real> lock_api::RawMutex for Raw<L> {
     #[inline]
     #[track_caller]
     fn lock(&self) {
-        self.take_quietly(|real| {
+        self.take_quietly(Forever, |real, Forever| {
             real.lock();
             true
         });
@@ -167,7 +345,7 @@ unsafe impl<L: Real> lock_api::RawMutex for Raw<L> {
     #[inline]
     #[track_caller]
     fn try_lock(&self) -> bool {
-        self.take_quietly(L::try_lock)
+        self.take_quietly((), |real, ()| real.try_lock())
     }
 
     #[inline]
@@ -178,7 +356,9 @@ unsafe impl<L: Real> lock_api::RawMutex for Raw<L> {
     }
 
     #[inline]
+    #[track_caller]
     fn is_locked(&self) -> bool {
+        step_look(self.gate.object(), Hold::Exclusive);
         self.real().is_locked()
     }
 }
@@ -195,6 +375,11 @@ unsafe impl<L: Real> RawMutexFair for Raw<L> {
     #[inline]
     #[track_caller]
     unsafe fn bump(&self) {
+        if is_controlled() {
+            // SAFETY: the caller's.
+            unsafe { self.unlock_fair() };
+            return retake(|| lock_api::RawMutex::lock(self));
+        }
         self.gate.leaving();
         let pen = pen();
         // SAFETY: the caller's.
@@ -212,13 +397,13 @@ unsafe impl<L: Real> RawMutexTimed for Raw<L> {
     #[inline]
     #[track_caller]
     fn try_lock_for(&self, timeout: Duration) -> bool {
-        self.take_quietly(|real| real.try_lock_for(timeout))
+        self.take_quietly(timeout, L::try_lock_for)
     }
 
     #[inline]
     #[track_caller]
     fn try_lock_until(&self, timeout: Instant) -> bool {
-        self.take_quietly(|real| real.try_lock_until(timeout))
+        self.take_quietly(timeout, L::try_lock_until)
     }
 }
 
@@ -228,13 +413,6 @@ unsafe impl<L: Real> RawMutexTimed for Raw<L> {
 pub struct RawRwLock {
     pub(super) gate: Gate,
     real: ::parking_lot::RawRwLock,
-}
-
-/// How a lock is held.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
-    Exclusive,
-    Shared,
 }
 
 impl RawRwLock {
@@ -253,58 +431,103 @@ impl RawRwLock {
         self
     }
 
-    /// Takes the lock in one of the real lock's ways; whether that went well.
+    /// Whether the lock would be taken at once. Asked while nobody else runs.
+    #[cold]
+    fn is_free(&self, hold: Hold) -> bool {
+        let real = &self.real;
+        // SAFETY: what was taken is given back at once.
+        unsafe {
+            match hold {
+                Hold::Exclusive => undo(real.try_lock_exclusive(), || real.unlock_exclusive()),
+                Hold::Shared => undo(real.try_lock_shared(), || real.unlock_shared()),
+                Hold::Recursive => undo(real.try_lock_shared_recursive(), || real.unlock_shared()),
+                Hold::Upgradable => undo(real.try_lock_upgradable(), || real.unlock_upgradable()),
+            }
+        }
+    }
+
+    /// Whether the upgradable hold, which there is, would be upgraded at once.
+    #[cold]
+    fn is_free_for_upgrade(&self) -> bool {
+        // SAFETY: the caller has the hold, and an upgrade is taken back at once.
+        unsafe {
+            let upgraded = self.real.try_upgrade();
+            undo(upgraded, || self.real.downgrade_to_upgradable())
+        }
+    }
+
+    /// Takes the lock in one of the real lock's ways, or says that it is not to be had: the pen,
+    /// and whether that went well.
     #[inline]
-    pub(super) fn take(
+    pub(super) fn take<P: Patience>(
         &self,
         hold: Hold,
-        pen: Option<Pen>,
+        patience: P,
         site: Site,
-        how: impl FnOnce(&::parking_lot::RawRwLock) -> bool,
-    ) -> bool {
-        let taken = how(&self.real);
+        how: impl FnOnce(&::parking_lot::RawRwLock, P) -> bool,
+    ) -> (Option<Pen>, bool) {
+        let is_free = || self.is_free(hold);
+        let (pen, patience) = patience.announce(hold, self.gate.object(), site, is_free);
+        let taken = how(&self.real, patience);
         if taken {
             match hold {
                 Hold::Exclusive => self.gate.entered(pen, site),
-                Hold::Shared => self.gate.entered_shared(pen, site),
+                _ => self.gate.entered_shared(pen, site),
             }
         } else {
             found_locked(pen, self.gate.object(), site);
         }
-        taken
+        (pen, taken)
     }
 
     #[inline]
     #[track_caller]
-    fn take_quietly(
+    fn take_quietly<P: Patience>(
         &self,
         hold: Hold,
-        how: impl FnOnce(&::parking_lot::RawRwLock) -> bool,
+        patience: P,
+        how: impl FnOnce(&::parking_lot::RawRwLock, P) -> bool,
     ) -> bool {
-        self.take(hold, pen(), SITE.take().unwrap_or(Location::caller()), how)
+        let site = SITE.take().unwrap_or(Location::caller());
+        self.take(hold, patience, site, how).1
     }
 
     /// Upgrades the lock in one of the real lock's ways; whether that went well.
     #[track_caller]
-    fn upgrade_quietly(&self, how: impl FnOnce(&::parking_lot::RawRwLock) -> bool) -> bool {
-        let pen = pen();
-        let upgraded = how(&self.real);
+    fn upgrade_quietly<P: Patience>(
+        &self,
+        patience: P,
+        how: impl FnOnce(&::parking_lot::RawRwLock, P) -> bool,
+    ) -> bool {
+        let (lock, site) = (self.gate.object(), Location::caller());
+        let is_free = || self.is_free_for_upgrade();
+        let (pen, patience) = patience.announce(Hold::Exclusive, lock, site, is_free);
+        let upgraded = how(&self.real, patience);
         if upgraded {
-            self.gate.upgraded(pen, Location::caller());
+            self.gate.upgraded(pen, site);
         } else {
-            found_locked(pen, self.gate.object(), Location::caller());
+            found_locked(pen, lock, site);
         }
         upgraded
     }
 }
 
-/// `fn name(arguments) = hold, real name;`: functions that take the lock.
+/// Takes back what was done, if it was; whether it was.
+fn undo(done: bool, back: impl FnOnce()) -> bool {
+    if done {
+        back();
+    }
+    done
+}
+
+/// `fn name(limit) = hold;`: functions that take the lock.
 macro_rules! takes {
-    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $Type:ty)?) = $hold:ident;)*) => {$(
+    ($($(#[$attribute:meta])* fn $name:ident($($limit:ident: $Type:ty)?) = $hold:ident;)*) => {$(
         #[inline]
         #[track_caller]
-        fn $name(&self $(, $argument: $Type)?) -> bool {
-            self.take_quietly(Hold::$hold, |real| real.$name($($argument)?))
+        #[allow(unused_parens, reason = "the pattern is a name or nothing")]
+        fn $name(&self $(, $limit: $Type)?) -> bool {
+            self.take_quietly(Hold::$hold, ($($limit)?), |real, ($($limit)?)| real.$name($($limit)?))
         }
     )*};
 }
@@ -315,7 +538,7 @@ macro_rules! blocks {
         #[inline]
         #[track_caller]
         fn $name(&self) {
-            self.take_quietly(Hold::$hold, |real| {
+            self.take_quietly(Hold::$hold, Forever, |real, Forever| {
                 real.$name();
                 true
             });
@@ -335,12 +558,18 @@ macro_rules! leaves {
     )*};
 }
 
-/// Functions that give the lock back and take it again.
+/// `fn name() = what records that the lock is given back, and taken again; what does the one, and
+/// the other`: functions that do both.
 macro_rules! bumps {
-    ($(fn $name:ident() = $leaving:ident, $entered:ident;)*) => {$(
+    ($(fn $name:ident() = $leaving:ident, $entered:ident; $unlock:ident, $lock:ident;)*) => {$(
         #[inline]
         #[track_caller]
         unsafe fn $name(&self) {
+            if is_controlled() {
+                // SAFETY: the caller's.
+                unsafe { self.$unlock() };
+                return retake(|| self.$lock());
+            }
             self.gate.$leaving();
             let pen = pen();
             // SAFETY: the caller's.
@@ -372,12 +601,16 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 
     #[inline]
+    #[track_caller]
     fn is_locked(&self) -> bool {
+        step_look(self.gate.object(), Hold::Exclusive);
         self.real.is_locked()
     }
 
     #[inline]
+    #[track_caller]
     fn is_locked_exclusive(&self) -> bool {
+        step_look(self.gate.object(), Hold::Shared);
         self.real.is_locked_exclusive()
     }
 }
@@ -390,8 +623,8 @@ unsafe impl RawRwLockFair for RawRwLock {
     }
 
     bumps! {
-        fn bump_shared() = leaving_shared, entered_shared;
-        fn bump_exclusive() = leaving, entered;
+        fn bump_shared() = leaving_shared, entered_shared; unlock_shared, lock_shared;
+        fn bump_exclusive() = leaving, entered; unlock_exclusive, lock_exclusive;
     }
 }
 
@@ -421,30 +654,30 @@ unsafe impl RawRwLockTimed for RawRwLock {
 // SAFETY: as above.
 unsafe impl RawRwLockRecursive for RawRwLock {
     blocks! {
-        fn lock_shared_recursive() = Shared;
+        fn lock_shared_recursive() = Recursive;
     }
 
     takes! {
-        fn try_lock_shared_recursive() = Shared;
+        fn try_lock_shared_recursive() = Recursive;
     }
 }
 
 // SAFETY: as above.
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
     takes! {
-        fn try_lock_shared_recursive_for(timeout: Duration) = Shared;
-        fn try_lock_shared_recursive_until(timeout: Instant) = Shared;
+        fn try_lock_shared_recursive_for(timeout: Duration) = Recursive;
+        fn try_lock_shared_recursive_until(timeout: Instant) = Recursive;
     }
 }
 
 // SAFETY: as above.
 unsafe impl RawRwLockUpgrade for RawRwLock {
     blocks! {
-        fn lock_upgradable() = Shared;
+        fn lock_upgradable() = Upgradable;
     }
 
     takes! {
-        fn try_lock_upgradable() = Shared;
+        fn try_lock_upgradable() = Upgradable;
     }
 
     leaves! {
@@ -453,7 +686,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
 
     #[track_caller]
     unsafe fn upgrade(&self) {
-        self.upgrade_quietly(|real| {
+        self.upgrade_quietly(Forever, |real, Forever| {
             // SAFETY: the caller's.
             unsafe { real.upgrade() }
             true
@@ -463,7 +696,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     #[track_caller]
     unsafe fn try_upgrade(&self) -> bool {
         // SAFETY: the caller's.
-        self.upgrade_quietly(|real| unsafe { real.try_upgrade() })
+        self.upgrade_quietly((), |real, ()| unsafe { real.try_upgrade() })
     }
 }
 
@@ -474,14 +707,15 @@ unsafe impl RawRwLockUpgradeFair for RawRwLock {
     }
 
     bumps! {
-        fn bump_upgradable() = leaving_shared, entered_shared;
+        fn bump_upgradable() = leaving_shared, entered_shared; unlock_upgradable, lock_upgradable;
     }
 }
 
 // SAFETY: as above.
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
-        // One shared holder stays a shared holder.
+        // One shared holder stays a shared holder: nothing is recorded.
+        step(Intent::unlock(self.gate.object()));
         // SAFETY: the caller's.
         unsafe { self.real.downgrade_upgradable() }
     }
@@ -498,19 +732,23 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
 // SAFETY: as above.
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
     takes! {
-        fn try_lock_upgradable_for(timeout: Duration) = Shared;
-        fn try_lock_upgradable_until(timeout: Instant) = Shared;
+        fn try_lock_upgradable_for(timeout: Duration) = Upgradable;
+        fn try_lock_upgradable_until(timeout: Instant) = Upgradable;
     }
 
     #[track_caller]
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
         // SAFETY: the caller's.
-        self.upgrade_quietly(|real| unsafe { real.try_upgrade_for(timeout) })
+        self.upgrade_quietly(timeout, |real, timeout| unsafe {
+            real.try_upgrade_for(timeout)
+        })
     }
 
     #[track_caller]
     unsafe fn try_upgrade_until(&self, timeout: Instant) -> bool {
         // SAFETY: the caller's.
-        self.upgrade_quietly(|real| unsafe { real.try_upgrade_until(timeout) })
+        self.upgrade_quietly(timeout, |real, timeout| unsafe {
+            real.try_upgrade_until(timeout)
+        })
     }
 }

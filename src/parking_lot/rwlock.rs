@@ -11,8 +11,8 @@ use ::parking_lot::lock_api::{
 use super::guard::{
     guard_traits, lock_methods, lock_traits, mapped_guard, maps, outside, unlocked, yields,
 };
-use super::raw::{Hold, RawRwLock, Site, at, named};
-use crate::record::{self, Holder, Object, Pen, pen};
+use super::raw::{Forever, Hold, RawRwLock, Site, at, named};
+use crate::record::{Holder, Object, Pen, pen};
 
 /// [`parking_lot::RwLock`](::parking_lot::RwLock), tracked.
 ///
@@ -105,11 +105,12 @@ macro_rules! tries {
         /// As parking_lot's.
         #[inline]
         #[track_caller]
+        #[allow(unused_parens, reason = "the pattern is a name or nothing")]
         pub fn $name(&self $(, $argument: $Type)?) -> Option<$Guard<'_, T>> {
-            let pen = record::pen();
-            let how = |real: &::parking_lot::RawRwLock| real.$how($($argument)?);
+            let how = |real: &::parking_lot::RawRwLock, ($($argument)?)| real.$how($($argument)?);
+            let (pen, taken) = self.tracked().take(Hold::$hold, ($($argument)?), Location::caller(), how);
             // SAFETY: the lock was taken.
-            self.tracked().take(Hold::$hold, pen, Location::caller(), how).then(|| unsafe { self.$make(pen) })
+            taken.then(|| unsafe { self.$make(pen) })
         }
     )*};
 }
@@ -121,8 +122,7 @@ macro_rules! takes {
         #[inline]
         #[track_caller]
         pub fn $name(&self) -> $Guard<'_, T> {
-            let pen = record::pen();
-            self.tracked().take(Hold::$hold, pen, Location::caller(), |real| {
+            let (pen, _) = self.tracked().take(Hold::$hold, Forever, Location::caller(), |real, Forever| {
                 real.$how();
                 true
             });
@@ -184,8 +184,8 @@ impl<T: ?Sized> RwLock<T> {
 
     takes! {
         fn read() -> RwLockReadGuard, read_guard, Shared = lock_shared;
-        fn read_recursive() -> RwLockReadGuard, read_guard, Shared = lock_shared_recursive;
-        fn upgradable_read() -> RwLockUpgradableReadGuard, upgradable_guard, Shared = lock_upgradable;
+        fn read_recursive() -> RwLockReadGuard, read_guard, Recursive = lock_shared_recursive;
+        fn upgradable_read() -> RwLockUpgradableReadGuard, upgradable_guard, Upgradable = lock_upgradable;
         fn write() -> RwLockWriteGuard, write_guard, Exclusive = lock_exclusive;
     }
 
@@ -193,12 +193,12 @@ impl<T: ?Sized> RwLock<T> {
         fn try_read() -> RwLockReadGuard, read_guard, Shared = try_lock_shared;
         fn try_read_for(timeout: Duration) -> RwLockReadGuard, read_guard, Shared = try_lock_shared_for;
         fn try_read_until(timeout: Instant) -> RwLockReadGuard, read_guard, Shared = try_lock_shared_until;
-        fn try_read_recursive() -> RwLockReadGuard, read_guard, Shared = try_lock_shared_recursive;
-        fn try_read_recursive_for(timeout: Duration) -> RwLockReadGuard, read_guard, Shared = try_lock_shared_recursive_for;
-        fn try_read_recursive_until(timeout: Instant) -> RwLockReadGuard, read_guard, Shared = try_lock_shared_recursive_until;
-        fn try_upgradable_read() -> RwLockUpgradableReadGuard, upgradable_guard, Shared = try_lock_upgradable;
-        fn try_upgradable_read_for(timeout: Duration) -> RwLockUpgradableReadGuard, upgradable_guard, Shared = try_lock_upgradable_for;
-        fn try_upgradable_read_until(timeout: Instant) -> RwLockUpgradableReadGuard, upgradable_guard, Shared = try_lock_upgradable_until;
+        fn try_read_recursive() -> RwLockReadGuard, read_guard, Recursive = try_lock_shared_recursive;
+        fn try_read_recursive_for(timeout: Duration) -> RwLockReadGuard, read_guard, Recursive = try_lock_shared_recursive_for;
+        fn try_read_recursive_until(timeout: Instant) -> RwLockReadGuard, read_guard, Recursive = try_lock_shared_recursive_until;
+        fn try_upgradable_read() -> RwLockUpgradableReadGuard, upgradable_guard, Upgradable = try_lock_upgradable;
+        fn try_upgradable_read_for(timeout: Duration) -> RwLockUpgradableReadGuard, upgradable_guard, Upgradable = try_lock_upgradable_for;
+        fn try_upgradable_read_until(timeout: Instant) -> RwLockUpgradableReadGuard, upgradable_guard, Upgradable = try_lock_upgradable_until;
         fn try_write() -> RwLockWriteGuard, write_guard, Exclusive = try_lock_exclusive;
         fn try_write_for(timeout: Duration) -> RwLockWriteGuard, write_guard, Exclusive = try_lock_exclusive_for;
         fn try_write_until(timeout: Instant) -> RwLockWriteGuard, write_guard, Exclusive = try_lock_exclusive_until;
@@ -247,8 +247,9 @@ impl<T: ?Sized> RwLock<T> {
 
     /// As parking_lot's.
     #[inline]
+    #[track_caller]
     pub fn is_locked_exclusive(&self) -> bool {
-        self.0.is_locked_exclusive()
+        at(Location::caller(), || self.0.is_locked_exclusive())
     }
 
     /// As parking_lot's. What is done with it is recorded, too.

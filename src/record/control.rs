@@ -73,12 +73,15 @@ impl<'a> Intent<'a> {
 
     /// A lock is given back.
     #[inline(always)]
-    pub(super) fn unlock(lock: &'a Object) -> Self {
-        Intent {
-            kind: Kind::Unlock,
-            target: Target::Held(lock),
-            site: None,
-        }
+    pub(crate) fn unlock(lock: &'a Object) -> Self {
+        Self::end(Kind::Unlock, lock)
+    }
+
+    /// Something that is done in a destructor, which has no place of its own.
+    #[inline(always)]
+    pub(super) fn end(kind: Kind, target: impl Into<Target<'a>>) -> Self {
+        let (target, site) = (target.into(), None);
+        Intent { kind, target, site }
     }
 
     /// Something that is done to no object.
@@ -229,6 +232,34 @@ pub(crate) fn wait_for(
         (pen, Turn::Expired) => (pen, Some(Duration::ZERO)),
         (pen, _) => (pen, limit),
     }
+}
+
+/// The same of an operation that gives up at a deadline, which has passed where the strand's time is
+/// up.
+#[cfg(any(feature = "parking_lot", feature = "crossbeam-utils"))]
+#[inline]
+pub(crate) fn wait_until(
+    intent: Intent<'_>,
+    deadline: Instant,
+    ready: impl Fn() -> bool,
+) -> (Option<Pen>, Instant) {
+    let strand = strand();
+    if strand.buffer.is_ready() {
+        return (Some(Pen(strand)), deadline);
+    }
+    rarely();
+    if strand.is_untracked() {
+        return (None, deadline);
+    }
+    match wait_slow(intent, Some(left_until(deadline)), &ready) {
+        (pen, Turn::Expired) => (pen, Instant::now()),
+        (pen, _) => (pen, deadline),
+    }
+}
+
+/// How much time the program sees between now and a deadline.
+pub(crate) fn left_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(now())
 }
 
 #[cold]

@@ -29,7 +29,7 @@ mod scoped;
 #[cfg(all(feature = "check", feature = "crossbeam-utils"))]
 pub(crate) mod scope_parts {
     pub(crate) use super::handle::{ExitHere, Forked};
-    pub(crate) use super::park::Parker;
+    pub(crate) use super::park::{Parker, Token};
     pub(crate) use super::scoped::{Children, JoinAll, WaitForAll};
 }
 

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use crate::record::{self, Intent, Kind, Object, What, pen};
+use crate::record::code::TypeName;
+use crate::record::{self, Intent, Kind, Object, Pen, What, pen};
 use crate::trace::ObjectKind;
 
 /// What orders a thread's `unpark`s before its `park`s.
@@ -17,18 +18,56 @@ pub(crate) struct Parker(Arc<Token>);
 
 /// The order of `unpark`s and `park`s, and the token, which the real park keeps to itself. Parking
 /// under control takes it here.
-struct Token {
+pub(crate) struct Token {
     object: Object,
     is_there: AtomicBool,
+}
+
+impl Token {
+    #[track_caller]
+    pub(crate) const fn new(type_name: TypeName) -> Self {
+        Self {
+            object: Object::new(ObjectKind::Signal, type_name),
+            is_there: AtomicBool::new(false),
+        }
+    }
+
+    /// Gives the token; the real `unpark` follows.
+    pub(crate) fn unpark(&self, site: &'static Location<'static>) {
+        if let Some(pen) = record::step(Intent::new(Kind::Unpark, &self.object, site)) {
+            pen.event(What::Signal, &self.object, site);
+        }
+        self.is_there.store(true, Ordering::Release);
+    }
+
+    /// Splits the transaction, parks, and comes after every `unpark` so far. `park` parks really.
+    pub(crate) fn park(
+        &self,
+        pen: Pen,
+        limit: impl FnOnce() -> Option<Duration>,
+        site: &'static Location<'static>,
+        park: impl FnOnce(),
+    ) {
+        pen.split(site);
+        if record::is_controlled() {
+            // The real token, if there is one, is left over, and a later park may find it.
+            let is_there = || self.is_there.load(Ordering::Acquire);
+            let park = Intent::new(Kind::Park, &self.object, site);
+            record::wait_for(park, limit(), is_there);
+        } else {
+            park();
+        }
+        self.is_there.store(false, Ordering::Release);
+        if let Some(pen) = record::pen() {
+            pen.event(What::Await, &self.object, site);
+        }
+    }
 }
 
 impl Parker {
     #[track_caller]
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Token {
-            object: Object::new(ObjectKind::Signal, std::any::type_name::<Thread>),
-            is_there: AtomicBool::new(false),
-        }))
+        Self(Arc::new(Token::new(std::any::type_name::<Thread>)))
     }
 
     /// Makes this the current thread's.
@@ -75,11 +114,7 @@ impl Thread {
     #[track_caller]
     pub fn unpark(&self) {
         if let Some(Parker(token)) = &self.parker {
-            let site = Location::caller();
-            if let Some(pen) = record::step(Intent::new(Kind::Unpark, &token.object, site)) {
-                pen.event(What::Signal, &token.object, site);
-            }
-            token.is_there.store(true, Ordering::Release);
+            token.unpark(Location::caller());
         }
         self.inner.unpark();
     }
@@ -112,29 +147,13 @@ pub fn current() -> Thread {
     }
 }
 
-/// Splits the transaction, parks, and comes after every `unpark` so far.
+/// Parks, in the way `park` says.
 #[track_caller]
 fn parked(limit: Option<Duration>, park: impl FnOnce()) {
     let Some((pen, Parker(token))) = pen().zip(current_parker()) else {
         return park();
     };
-    let site = Location::caller();
-    pen.split(site);
-    if record::is_controlled() {
-        // The real token, if there is one, is left over, and a later park may find it.
-        let is_there = || token.is_there.load(Ordering::Acquire);
-        record::wait_for(
-            Intent::new(Kind::Park, &token.object, site),
-            limit,
-            is_there,
-        );
-    } else {
-        park();
-    }
-    token.is_there.store(false, Ordering::Release);
-    if let Some(pen) = record::pen() {
-        pen.event(What::Await, &token.object, site);
-    }
+    token.park(pen, || limit, Location::caller(), park);
 }
 
 /// See [`std::thread::park`]. Waiting for another thread cannot be atomic: a transaction ends here,

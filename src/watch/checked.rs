@@ -46,7 +46,8 @@ impl Name {
             .state
             .compare_exchange(UNKNOWN, BEING_GIVEN, success, failure);
         if won.is_err() {
-            // What is held back must not wait with us.
+            // What is held back must not wait with us. Giving a name is no operation, so nobody
+            // under control is in the middle of it when this strand has the turn.
             pen.flush();
             while self.state.load(Ordering::Acquire) != GIVEN {
                 std::thread::yield_now();

@@ -100,6 +100,15 @@ impl Object<Clock> {
         }
     }
 
+    /// Whether such a look, now, says nothing new.
+    #[inline]
+    fn is_covered(&self, what: What) -> bool {
+        match self.last_moment(what) {
+            Some(moment) => self.order.is_still(moment),
+            None => false,
+        }
+    }
+
     /// The moment of the strand's last record, if that covers such a look while the version lasts.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn last_moment(&self, what: What) -> Option<Moment> {
@@ -139,6 +148,18 @@ impl Pen {
             let (result, what) = operate();
             (result, Effect::Did(what))
         })
+    }
+
+    /// Records an access that has been announced, and is done while nobody else can do one.
+    pub(crate) fn access(
+        self,
+        object: &Object<Clock>,
+        site: &'static Location<'static>,
+        what: What,
+    ) {
+        if what.changes() || !object.is_covered(what) {
+            self.atomic(object, site, || ((), what));
+        }
     }
 
     /// Like [`atomic`](Self::atomic), for an operation that may fail.

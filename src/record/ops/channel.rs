@@ -9,10 +9,12 @@
 //!
 //! A vain try is a pause, and outside of blocks it is nothing.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::{SendTimeoutError, TrySendError};
 
@@ -22,7 +24,10 @@ use super::object::Object;
 use crate::record::buffer::code::{self, TypeName};
 use crate::record::buffer::prim::Backoff;
 use crate::record::buffer::record::What;
-use crate::record::strand::{Pen, finish, untracked};
+use crate::record::control::{
+    Intent, Kind, is_controlled, left_until, now, outside, wait, wait_for,
+};
+use crate::record::strand::{Pen, finish, pen, step, untracked};
 use crate::trace::ObjectKind;
 
 /// What travels through the real channel.
@@ -50,8 +55,17 @@ impl Receipt {
     const PENDING: u32 = 0;
     const NONE: u32 = u32::MAX;
 
+    fn is_pending(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::PENDING
+    }
+
     /// Waits for the answer, which comes right after the rendezvous, and takes it as received.
-    fn take(&self, pen: Pen, site: &'static Location<'static>) {
+    fn take(&self, channel: &Channel, pen: Pen, site: &'static Location<'static>) {
+        if self.is_pending() && is_controlled() {
+            // The receiver has to have the turn first.
+            let answer = Intent::new(Kind::Receive, &**channel, site);
+            wait(answer, || !self.is_pending());
+        }
         loop {
             match self.0.load(Ordering::Acquire) {
                 Self::PENDING => std::thread::yield_now(),
@@ -199,6 +213,17 @@ struct State {
     object: Object<Clock>,
     /// Messages that have their place among the channel's records and may not be visible yet.
     in_flight: AtomicU32,
+    transfer: Transfer,
+}
+
+/// The real end follows, before the turn is given away.
+impl Drop for Channel {
+    #[inline]
+    fn drop(&mut self) {
+        if is_controlled() {
+            self.close();
+        }
+    }
 }
 
 impl Deref for Channel {
@@ -217,11 +242,22 @@ impl Deref for Channel {
 
 impl Channel {
     #[track_caller]
-    pub(crate) fn new(type_name: TypeName) -> Self {
+    pub(crate) fn new(type_name: TypeName, transfer: Transfer) -> Self {
         Self(Arc::new(State {
             object: Object::clocked(ObjectKind::Channel, type_name),
             in_flight: AtomicU32::new(0),
+            transfer,
         }))
+    }
+
+    pub(crate) fn transfer(&self) -> Transfer {
+        self.0.transfer
+    }
+
+    /// What it is to send, `kind`, or to receive.
+    #[inline(always)]
+    pub(crate) fn intent(&self, kind: Kind, site: &'static Location<'static>) -> Intent<'_> {
+        Intent::new(kind, &self.0.object, site)
     }
 
     /// Puts a message into the channel and updates its state, as one; where the channel refuses it,
@@ -284,12 +320,11 @@ impl Channel {
         &self,
         pen: Pen,
         site: &'static Location<'static>,
-        transfer: Transfer,
         parcel: &mut Parcel<T>,
         send: impl FnOnce(&mut Parcel<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = pen.message();
-        let receipt = parcel.stamp(number, transfer);
+        let receipt = parcel.stamp(number, self.0.transfer);
         let refused = if pen.in_block() {
             Effect::Did(What::Read)
         } else {
@@ -303,7 +338,7 @@ impl Channel {
         pen.send(number, site);
         if let Some(receipt) = receipt {
             pen.split(site);
-            receipt.take(pen, site);
+            receipt.take(self, pen, site);
         }
         Ok(())
     }
@@ -314,14 +349,16 @@ impl Channel {
         &self,
         pen: Pen,
         site: &'static Location<'static>,
-        transfer: Transfer,
         parcel: &mut Parcel<T>,
-        try_send: impl FnOnce(&mut Parcel<T>) -> Result<(), TrySendError<()>>,
+        try_send: impl Fn(&mut Parcel<T>) -> Result<(), TrySendError<()>>,
         wait: impl FnOnce(&mut Parcel<T>) -> Result<(), SendTimeoutError<()>>,
     ) -> Result<(), SendTimeoutError<()>> {
         let number = pen.message();
-        let receipt = parcel.stamp(number, transfer);
-        let sent = self.put(pen, site, parcel, Effect::Nothing, try_send);
+        let receipt = parcel.stamp(number, self.0.transfer);
+        let mut sent = self.put(pen, site, parcel, Effect::Nothing, &try_send);
+        while matches!(sent, Err(TrySendError::Full(()))) && self.waits_for_change(pen, site) {
+            sent = self.put(pen, site, parcel, Effect::Nothing, &try_send);
+        }
         if let Err(TrySendError::Full(())) = sent {
             pen.atomic(self, site, || ((), What::UpdateChannel));
         }
@@ -338,13 +375,92 @@ impl Channel {
             }
             Err(_) => {
                 pen.split(site);
-                untracked(|| wait(parcel))?;
+                outside(|| untracked(|| wait(parcel)))?;
             }
         }
         if let Some(receipt) = receipt {
-            receipt.take(pen, site);
+            receipt.take(self, pen, site);
         }
         Ok(())
+    }
+
+    /// After a send in vain: waits under control, in a new transaction, until the channel has
+    /// changed. Not at a rendezvous, where only the real send is found by a receiver.
+    fn waits_for_change(&self, pen: Pen, site: &'static Location<'static>) -> bool {
+        if self.0.transfer == Transfer::Rendezvous || !is_controlled() {
+            return false;
+        }
+        pen.split(site);
+        let moment = self.order.when_free();
+        wait(self.intent(Kind::Send, site), || {
+            !self.order.is_still(moment)
+        });
+        is_controlled()
+    }
+
+    /// Ends the transaction, and receives by `receive`, which may wait and is told how much time is
+    /// left, if that is not what the program has asked for. Under control it is done by `attempt`,
+    /// which does not wait, where `is_ready`, for at most `limit`.
+    #[inline]
+    pub(crate) fn receive<R>(
+        &self,
+        site: &'static Location<'static>,
+        limit: impl FnOnce() -> Option<Duration>,
+        is_ready: impl Fn() -> bool,
+        attempt: impl Fn() -> Option<R>,
+        receive: impl FnOnce(Option<Duration>) -> R,
+    ) -> (Option<Pen>, R) {
+        let Some(pen) = pen() else {
+            return (None, receive(None));
+        };
+        pen.split(site);
+        if !is_controlled() {
+            return (Some(pen), untracked(|| receive(None)));
+        }
+        let tried = self.receive_in_turn(site, limit(), &is_ready, &attempt);
+        let received = tried.unwrap_or_else(|left| outside(|| untracked(|| receive(left))));
+        (Some(pen), received)
+    }
+
+    /// Receives by `attempt`. Where that is not possible, because the time is up, only the real
+    /// receive meets a sender, or the strand is not controlled any more: how much time is left.
+    #[cold]
+    fn receive_in_turn<R>(
+        &self,
+        site: &'static Location<'static>,
+        limit: Option<Duration>,
+        is_ready: &dyn Fn() -> bool,
+        attempt: &dyn Fn() -> Option<R>,
+    ) -> Result<R, Option<Duration>> {
+        let deadline = limit.and_then(|limit| now().checked_add(limit));
+        let vain = Cell::new(None);
+        let may_go_on = || match vain.get() {
+            Some(moment) => !self.order.is_still(moment) && is_ready(),
+            None => self.0.transfer == Transfer::Rendezvous || is_ready(),
+        };
+        loop {
+            let limit = deadline.map(left_until);
+            let (_, left) = wait_for(self.intent(Kind::Receive, site), limit, may_go_on);
+            let is_in_turn = is_controlled();
+            match untracked(attempt) {
+                Some(received) => return Ok(received),
+                None if !is_in_turn || left == Some(Duration::ZERO) => return Err(left),
+                None if self.0.transfer == Transfer::Rendezvous => return Err(left),
+                None => vain.set(Some(self.order.when_free())),
+            }
+        }
+    }
+
+    /// An end of the channel is dropped: whoever waits is to look again.
+    #[cold]
+    fn close(&self) {
+        let Some(pen) = step(Intent::end(Kind::Close, &self.0.object)) else {
+            return;
+        };
+        let _writer = pen.writer();
+        if let Some(turn) = self.order.enter() {
+            turn.change();
+        }
     }
 
     /// The present moment, at which nobody is sending.
@@ -397,21 +513,6 @@ impl Channel {
     }
 }
 
-/// Ends the transaction and waits.
-pub(crate) fn wait<R>(
-    pen: Option<Pen>,
-    site: &'static Location<'static>,
-    receive: impl FnOnce() -> R,
-) -> R {
-    match pen {
-        Some(pen) => {
-            pen.split(site);
-            untracked(receive)
-        }
-        None => receive(),
-    }
-}
-
 impl Pen {
     /// The number of a message to be sent, which travels with it.
     pub(crate) fn message(self) -> u32 {
@@ -455,7 +556,7 @@ mod tests {
     #[test]
     fn a_receive_does_not_wait_for_the_send_that_woke_it_up_and_a_look_does() {
         let site = Location::caller();
-        let channel = &Channel::new(type_name::<()>);
+        let channel = &Channel::new(type_name::<()>, Transfer::Buffer);
         let (sender, receiver) = mpsc::channel();
         let mut look = None;
         let mut parcel = Parcel::new(7);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crossbeam_channel as crossbeam;
 
-use crate::record::channel::{Channel, Envelope, Parcel, Transfer, wait};
-use crate::record::{self, Pen};
+use crate::record::channel::{Channel, Envelope, Parcel, Transfer};
+use crate::record::{Kind, Pen, step};
 
 /// [`std::sync::mpsc::Sender`], tracked.
 pub struct Sender<T> {
@@ -19,7 +19,6 @@ pub struct Sender<T> {
 pub struct SyncSender<T> {
     pub(crate) channel: Channel,
     inner: mpsc::SyncSender<Envelope<T>>,
-    transfer: Transfer,
 }
 
 /// [`std::sync::mpsc::Receiver`], tracked.
@@ -50,7 +49,7 @@ pub struct IntoIter<T> {
 #[must_use]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let channel = Channel::new(type_name::<Sender<T>>);
+    let channel = Channel::new(type_name::<Sender<T>>, Transfer::Buffer);
     let (sender, receiver) = mpsc::channel();
     (
         Sender {
@@ -68,13 +67,12 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[must_use]
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let channel = Channel::new(type_name::<SyncSender<T>>);
+    let channel = Channel::new(type_name::<SyncSender<T>>, Transfer::of(Some(bound)));
     let (sender, receiver) = mpsc::sync_channel(bound);
     (
         SyncSender {
             channel: channel.clone(),
             inner: sender,
-            transfer: Transfer::of(Some(bound)),
         },
         Receiver {
             channel,
@@ -87,7 +85,8 @@ impl<T> Sender<T> {
     /// As std's.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
+        let pen = step(self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let send = |parcel: &mut Parcel<T>| match self.inner.send(parcel.take()) {
             Ok(()) => Ok(()),
@@ -123,7 +122,8 @@ impl<T> SyncSender<T> {
     /// As std's.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
+        let pen = step(self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let try_send = |parcel: &mut Parcel<T>| {
             self.try_put(parcel).map_err(|error| match error {
@@ -139,10 +139,9 @@ impl<T> SyncSender<T> {
             }
         };
         match pen {
-            Some(pen) => {
-                self.channel
-                    .send_or_wait(pen, site, self.transfer, &mut parcel, try_send, wait)
-            }
+            Some(pen) => self
+                .channel
+                .send_or_wait(pen, site, &mut parcel, try_send, wait),
             None => wait(&mut parcel),
         }
         .map_err(|_| SendError(parcel.refused()))
@@ -151,13 +150,12 @@ impl<T> SyncSender<T> {
     /// As std's.
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
+        let pen = step(self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let send = |parcel: &mut Parcel<T>| self.try_put(parcel);
         match pen {
-            Some(pen) => self
-                .channel
-                .send(pen, site, self.transfer, &mut parcel, send),
+            Some(pen) => self.channel.send(pen, site, &mut parcel, send),
             None => send(&mut parcel),
         }
         .map_err(|error| match error {
@@ -187,7 +185,6 @@ impl<T> Clone for SyncSender<T> {
         SyncSender {
             channel: self.channel.clone(),
             inner: self.inner.clone(),
-            transfer: self.transfer,
         }
     }
 }
@@ -202,7 +199,8 @@ impl<T> Receiver<T> {
     /// As std's.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        let (pen, site) = (record::pen(), Location::caller());
+        let site = Location::caller();
+        let pen = step(self.channel.intent(Kind::Receive, site));
         self.take(pen, site)
             .map(|envelope| envelope.open_from(&self.channel, pen, site))
     }
@@ -219,16 +217,34 @@ impl<T> Receiver<T> {
     /// As std's.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        let (pen, site) = (record::pen(), Location::caller());
-        wait(pen, site, || self.inner.recv())
-            .map(|envelope| envelope.open_awaited(&self.channel, pen, site))
+        let site = Location::caller();
+        let attempt = || match self.inner.try_recv() {
+            Ok(envelope) => Some(Ok(envelope)),
+            Err(TryRecvError::Disconnected) => Some(Err(RecvError)),
+            Err(TryRecvError::Empty) => None,
+        };
+        let receive = |_| self.inner.recv();
+        // The real receiver cannot be asked whether it would wait.
+        let (pen, received) = self
+            .channel
+            .receive(site, || None, || true, attempt, receive);
+        received.map(|envelope| envelope.open_awaited(&self.channel, pen, site))
     }
 
     /// As std's.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        let (pen, site) = (record::pen(), Location::caller());
-        wait(pen, site, || self.inner.recv_timeout(timeout))
+        let site = Location::caller();
+        let attempt = || match self.inner.try_recv() {
+            Ok(envelope) => Some(Ok(envelope)),
+            Err(TryRecvError::Disconnected) => Some(Err(RecvTimeoutError::Disconnected)),
+            Err(TryRecvError::Empty) => None,
+        };
+        let receive = |left: Option<Duration>| self.inner.recv_timeout(left.unwrap_or(timeout));
+        let (pen, received) =
+            self.channel
+                .receive(site, || Some(timeout), || true, attempt, receive);
+        received
             // What has come since then is not too late; and that nothing has is to be recorded.
             .or_else(|error| match error {
                 RecvTimeoutError::Timeout => self.take(pen, site).map_err(|error| match error {
