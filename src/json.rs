@@ -103,8 +103,8 @@ impl ToJson for str {
                 '\n' => out.push_str("\\n"),
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
-                // Writing to a string does not fail.
-                c if c < ' ' => drop(write!(out, "\\u{:04x}", u32::from(c))),
+                // Those beyond ASCII are escaped for terminals. Writing to a string does not fail.
+                c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
                 c => out.push(c),
             }
         }
@@ -207,7 +207,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_text_is_read_as_it_was(text in "\\PC*[\\x00-\\x1f\"\\\\]*\\PC*") {
+        fn a_text_is_read_as_it_was(text in "\\PC*[\\x00-\\x1f\\x7f-\u{9f}\"\\\\]*\\PC*") {
+            proptest::prop_assert!(!to_string(&text).contains(char::is_control));
             let read: String = serde_json::from_str(&to_string(&text)).unwrap();
             proptest::prop_assert_eq!(read, text);
         }

@@ -6,15 +6,19 @@
 mod process;
 
 use std::hint::black_box;
+use std::io::{BufRead, BufReader};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command, exit};
+use std::path::Path;
+use std::process::{Command, Stdio, exit};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aerodrome::sync::atomic::{AtomicU64, Ordering};
 use aerodrome::sync::{Condvar, Mutex, RwLock, mpsc};
+use aerodrome::trace::{self, Event, Names, Op};
 use aerodrome::{atomic_block, thread};
+use serde_json::Value;
 
 use self::process::{Directory, Ended, child, run};
 
@@ -682,47 +686,180 @@ fn a_log_that_cannot_be_written_does_not_stop_the_program() {
 
 // The disk.
 
-#[test]
-fn a_trace_that_cannot_be_written_is_told_of_once_and_the_program_goes_on() {
-    // No directory of this name can be made.
-    let ended = run(child("child_busy").env("AERODROME_TRACE", "/dev/null/traces")).expect_code(0);
-    assert_eq!(
-        ended.count("aerodrome: AERODROME_TRACE: no trace can be written into `/dev/null/traces`"),
-        1,
-        "{}",
-        ended.output()
-    );
-    assert_eq!(ended.count("aerodrome:"), 1, "{}", ended.output());
-    assert_eq!(ended.count("done"), 1);
+/// The command, under a shell that allows no file of more than this many KiB: writing more is the
+/// same as on a disk that is full.
+fn limited(command: &Command, kib: u64) -> Command {
+    let mut shell = Command::new("bash");
+    let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
+    shell.args(["-c", &script]).arg(command.get_program());
+    shell.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
 
-    // A disk that is full. The name of the trace is that of the program and the process, so the
-    // process is started by one that knows it.
+/// The reports in a file.
+fn reports(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_report_for_which_there_is_no_room_leaves_nothing_behind() {
     let directory = Directory::new();
-    let program = std::env::current_exe().unwrap();
-    let stem = program.file_stem().unwrap().to_string_lossy().into_owned();
-    let mut shell = Command::new("sh");
-    let script = format!(
-        "ln -s /dev/full \"$1/{stem}-$$.aero\" && exec \"$2\" --exact --nocapture --test-threads=1 child_busy"
+    let file = directory.path().join("r.json");
+    let violate = || {
+        let mut command = child("child_heard");
+        command
+            .env("AERODROME", "log")
+            .env("AERODROME_REPORT", &file);
+        command
+    };
+    run(&mut violate()).expect_code(0);
+    let one = std::fs::metadata(&file).unwrap().len();
+    assert!(one > 1024 && reports(&file).len() == 1);
+    let ended = run(&mut limited(&violate(), one.div_ceil(1024))).expect_code(0);
+    let said = format!(
+        "aerodrome: AERODROME_REPORT: `{}` cannot be written: File too large",
+        file.display()
     );
-    shell
-        .args(["-c", &script, "sh"])
-        .arg(directory.path())
-        .arg(&program);
-    shell
-        .env("AERODROME_TRACE", directory.path())
-        .env("AERODROME_QUIET", "1")
-        .env(process::CHILD, "1");
-    let ended = run(&mut shell).expect_code(0);
-    assert_eq!(
-        ended.count(
-            "aerodrome: the trace ends here, it could not be written: No space left on device"
-        ),
-        1,
-        "{}",
-        ended.output()
+    assert_eq!(ended.count(&said), 1, "{}", ended.output());
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), one);
+    // What a process leaves that is killed while it writes ends where the next report begins.
+    let half = std::fs::read(&file).unwrap();
+    let mut with_half = half.clone();
+    with_half.extend(&half[..half.len() / 2]);
+    std::fs::write(&file, with_half).unwrap();
+    run(&mut violate()).expect_code(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let whole = |line: &&str| serde_json::from_str::<Value>(line).is_ok();
+    assert_eq!(text.lines().filter(whole).count(), 2, "{text}");
+    assert_eq!(text.lines().count(), 3);
+}
+
+#[cfg(since = "1.89")]
+#[test]
+fn a_report_file_that_another_has_locked_is_not_waited_for_for_ever() {
+    let directory = Directory::new();
+    let path = directory.path().join("locked.json");
+    let file = std::fs::File::create(&path).unwrap();
+    file.lock().unwrap();
+    let start = Instant::now();
+    let mut command = child("child_heard");
+    run(command
+        .env("AERODROME", "log")
+        .env("AERODROME_REPORT", &path))
+    .expect_code(0);
+    assert!(
+        start.elapsed() > Duration::from_secs(5),
+        "it waits for a while"
     );
-    assert_eq!(ended.count("aerodrome:"), 1, "{}", ended.output());
-    assert_eq!(ended.count("done"), 1);
+    assert_eq!(reports(&path).len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_report_file_that_is_a_pipe_is_refused() {
+    let directory = Directory::new();
+    let path = directory.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let mut command = child("child_heard");
+    command
+        .env("AERODROME", "log")
+        .env("AERODROME_REPORT", &path);
+    let ended = run(&mut command).expect_code(0);
+    let said = "cannot be written: expected a file, found a named pipe";
+    assert_eq!(ended.count(said), 1, "{}", ended.output());
+}
+
+#[test]
+fn a_killed_process_leaves_the_trace_of_what_it_has_done() {
+    let directory = Directory::new();
+    let mut command = child("child_deadlocks");
+    command.env("AERODROME_TRACE", directory.path());
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(process.stdout.take().unwrap());
+    let mut lines = out.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("ready")));
+    // The collector may be late where the machine is busy.
+    std::thread::sleep(Duration::from_secs(2));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let mut source = trace::open(&directory.trace(), None).unwrap();
+    let (mut batch, mut begins) = (Vec::new(), 0);
+    let end = loop {
+        match source.fill(&mut batch) {
+            Ok(more) => assert!(more, "it was not killed"),
+            Err(error) => break error,
+        }
+        let begun = batch.iter().filter(|it| it.op == Op::Begin);
+        let name = |it: &Event| source.names().block(it.block()).name;
+        begins += begun.filter(|it| name(it) == "deadlock").count();
+    };
+    assert!(matches!(end.fault, trace::Fault::Truncated { .. }), "{end}");
+    assert_eq!(begins, 2);
+}
+
+#[test]
+fn child_deadlocks() {
+    if !process::is_child() {
+        return;
+    }
+    let locks = [Mutex::new(0), Mutex::new(0)];
+    let met = &std::sync::Barrier::new(3);
+    thread::scope(|s| {
+        for (first, second) in [(&locks[0], &locks[1]), (&locks[1], &locks[0])] {
+            s.spawn(move || {
+                atomic_block!(name = "deadlock", {
+                    *first.lock().unwrap() += 1;
+                    let _first = first.lock().unwrap();
+                    met.wait();
+                    *second.lock().unwrap() += 1;
+                })
+            });
+        }
+        met.wait();
+        println!("ready");
+    });
+}
+
+/// As processes of several containers may have one number, so have a program and the one that it
+/// becomes.
+#[cfg(unix)]
+#[test]
+fn processes_of_one_number_leave_a_trace_each() {
+    let directory = Directory::new();
+    let mut command = child("child_becomes_another");
+    let ended = run(command.env("AERODROME_TRACE", directory.path())).expect_code(0);
+    assert_eq!(ended.count("done"), 1, "{}", ended.output());
+    assert_eq!(directory.traces().len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn child_becomes_another() {
+    use std::os::unix::process::CommandExt;
+
+    if !process::is_child() {
+        return;
+    }
+    *Mutex::new(0).lock().unwrap() += 1;
+    // Until the collector has taken it.
+    std::thread::sleep(Duration::from_secs(1));
+    let mut next = child("child_busy");
+    next.env(
+        "AERODROME_TRACE",
+        std::env::var_os("AERODROME_TRACE").unwrap(),
+    );
+    panic!("{}", next.exec());
 }
 
 #[test]

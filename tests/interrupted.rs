@@ -176,6 +176,40 @@ fn child_forks() {
     println!("done");
 }
 
+/// A test's thread has ended with a violation that nobody could be told of, so the process fails;
+/// and the child does not.
+#[test]
+fn the_exit_code_of_a_forked_child_is_its_own() {
+    let ended = run(&mut child("child_fails_and_forks")).expect_code(101);
+    assert_eq!(ended.count("done"), 1, "{}", ended.output());
+}
+
+#[test]
+fn child_fails_and_forks() {
+    if !process::is_child() {
+        return;
+    }
+    let (met, value) = (Arc::new(Barrier::new(2)), Arc::new(Mutex::new(0)));
+    let late = std::thread::Builder::new().name("tests::late".into());
+    let test = late.spawn(move || {
+        let (there, also) = (met.clone(), value.clone());
+        std::mem::forget(thread::spawn(move || {
+            there.wait();
+            *also.lock().unwrap() += 1;
+            there.wait();
+        }));
+        aerodrome::atomic_block! {
+            let seen = *value.lock().unwrap();
+            met.wait();
+            met.wait();
+            *value.lock().unwrap() = seen;
+        }
+    });
+    test.unwrap().join().unwrap();
+    in_child(|| {});
+    println!("done");
+}
+
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_everything_exits() {
     fine("child_forks_while_others_record");

@@ -37,7 +37,11 @@ struct Observer {
 
 impl Observer {
     fn start(arguments: &[&str]) -> Self {
-        let mut process = observe(arguments)
+        Self::of(observe(arguments))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut process = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -609,6 +613,136 @@ fn a_path_is_taken_unless_something_is_there() {
     observer.end().expect_code(0);
 }
 
+/// The path of a socket in a folder of its own.
+fn socket(folder: &Directory) -> String {
+    let path = folder.path().join("o.sock");
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_observer_removes_its_own_socket_only() {
+    let folder = Directory::new();
+    let path = socket(&folder);
+    let first = Observer::start(&[&path]);
+    std::fs::remove_file(&path).unwrap();
+    let second = Observer::start(&[&path]);
+    first.signal(libc::SIGTERM);
+    first.end().expect_code(0);
+    UnixStream::connect(&path).unwrap();
+    second.signal(libc::SIGTERM);
+    second.end().expect_code(0);
+    assert!(!std::fs::exists(&path).unwrap());
+}
+
+#[test]
+fn a_socket_is_its_users_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+
+    let folder = Directory::new();
+    let path = socket(&folder);
+    for mask in [0, 0o777] {
+        let mut command = observe(&[&path]);
+        // SAFETY: it changes nothing but the umask of the new process.
+        unsafe {
+            command.pre_exec(move || {
+                libc::umask(mask);
+                Ok(())
+            })
+        };
+        let observer = Observer::of(command);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{mode:o}");
+        observer.signal(libc::SIGTERM);
+        observer.end().expect_code(0);
+    }
+}
+
+/// Connects as often as the listener's queue has room for.
+fn fill_queue(path: &str) -> Vec<std::os::fd::OwnedFd> {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+    let mut address = libc::sockaddr_un {
+        sun_family: libc::AF_UNIX as libc::sa_family_t,
+        sun_path: [0; 108],
+    };
+    for (to, from) in address.sun_path.iter_mut().zip(path.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let mut clients = Vec::new();
+    loop {
+        // SAFETY: a new descriptor, which is ours; the address is as long as is said.
+        let (client, connected) = unsafe {
+            let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
+            let client = OwnedFd::from_raw_fd(libc::socket(libc::AF_UNIX, kind, 0));
+            let length = size_of_val(&address) as libc::socklen_t;
+            let it = (&raw const address).cast();
+            let connected = libc::connect(client.as_raw_fd(), it, length);
+            (client, connected)
+        };
+        if connected != 0 {
+            let error = std::io::Error::last_os_error();
+            assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+            return clients;
+        }
+        clients.push(client);
+    }
+}
+
+#[test]
+fn a_second_observer_does_not_wait_for_one_that_is_stopped() {
+    let folder = Directory::new();
+    let path = socket(&folder);
+    let first = Observer::start(&[&path]);
+    first.signal(libc::SIGSTOP);
+    let waiting = fill_queue(&path);
+    assert!(!waiting.is_empty());
+    let start = Instant::now();
+    let ended = run(&mut observe(&[&path])).expect_code(2);
+    assert_eq!(ended.count("another process listens there"), 1, "{ended:?}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn an_observer_without_a_free_descriptor_ends_at_a_signal() {
+    use std::os::unix::process::CommandExt;
+
+    let folder = Directory::new();
+    let path = socket(&folder);
+    // Whatever else it has open, one of these takes its last descriptor.
+    for limit in 30..34 {
+        let mut command = observe(&[&path]);
+        // SAFETY: it changes nothing but a limit of the new process.
+        unsafe {
+            command.pre_exec(move || {
+                let limit = libc::rlimit {
+                    rlim_cur: limit,
+                    rlim_max: limit,
+                };
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+                Ok(())
+            })
+        };
+        let mut observer = Observer::of(command);
+        let connect = |_| {
+            let mut client = UnixStream::connect(&path).unwrap();
+            client.write_all(b"p").unwrap();
+            client
+        };
+        let clients: Vec<_> = (0..limit).map(connect).collect();
+        std::thread::sleep(Duration::from_millis(500));
+        observer.signal(libc::SIGTERM);
+        let start = Instant::now();
+        while observer.process.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(20), "it hangs");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(clients);
+        // None of them was a process.
+        observer.end().expect_code(2);
+    }
+}
+
 // Observers that are not there, slow, or die.
 
 #[test]
@@ -762,7 +896,8 @@ fn trace(events: u32) -> Vec<u8> {
 
 #[test]
 fn garbage_is_named_with_its_connection_and_offset_and_others_go_on() {
-    let observer = Observer::start(&["--json", "--processes=5"]);
+    // Two of the connections are no process.
+    let observer = Observer::start(&["--json", "--processes=3"]);
     let path = observer.address.strip_prefix("unix:").unwrap().to_owned();
     let connect = || UnixStream::connect(&path).unwrap();
     // It says nothing, and so it is nobody.
@@ -814,4 +949,28 @@ fn garbage_is_named_with_its_connection_and_offset_and_others_go_on() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn nothing_that_comes_over_a_connection_reaches_the_terminal_as_a_command() {
+    let observer = Observer::start(&[]);
+    let path = observer.address.strip_prefix("unix:").unwrap().to_owned();
+    for connection in [
+        &b"process 7 \x1b]0;owned\x07\xc2\x9b31m\n"[..],
+        b"process 8 \x1b]0;owned\x07\n\x1b[31m\xc2\x9b1m not a trace",
+        b"process x \x1b[31m\xc2\x9b1m\n",
+        b"\x1b[31m\xc2\x9b1m",
+    ] {
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(connection).unwrap();
+        if connection.ends_with(b"31m\n") {
+            client.write_all(&trace(3)[..40]).unwrap();
+        }
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    observer.signal(libc::SIGTERM);
+    let ended = observer.end().expect_code(2);
+    assert_eq!(ended.stderr.matches("error: ").count(), 4, "{ended:?}");
+    let is_command = |c: char| c.is_control() && c != '\n';
+    assert!(!ended.output().contains(is_command), "{ended:?}");
 }

@@ -9,9 +9,10 @@ use super::report::{Pages, window_bytes};
 use super::{Failure, Input, Reading, Terminal, Verdict, complain, one_of, print};
 use crate::check::{Checker, EngineKind, Violation};
 use crate::json::{Text, ToJson, object};
+use crate::report::source::{self, Workspace};
 use crate::report::text::{self, Style};
 use crate::report::window::Window;
-use crate::report::{Extras, Report, Split, groups, source};
+use crate::report::{Extras, Report, Split, groups};
 use crate::trace::{Error, Fault, Source, Tables};
 
 /// How many events of the window the page of a trace shows.
@@ -210,7 +211,7 @@ impl Checking {
         }
         Checked {
             events: self.events,
-            reports: source::attach_all(self.reports),
+            reports: source::attach_all(self.reports, &Workspace::find()),
             splits: Split::all(&self.checker, names),
             cut_off,
         }

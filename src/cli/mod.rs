@@ -25,6 +25,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use crate::json::{self, ToJson};
 use crate::report::text::Style;
+use crate::trace::shown::clean_lines;
 use crate::trace::{self, Error, Format, Semantics, Source};
 
 /// Finds atomicity bugs in traces of concurrent programs.
@@ -186,8 +187,13 @@ fn run(command: Command, terminal: &Terminal) -> Result<Verdict, Failure> {
 }
 
 fn complain(what: &dyn fmt::Display) {
+    say(&format!("error: {what}"));
+}
+
+/// Says something on standard error. It may have names of files and programs in it.
+fn say(text: &str) {
     // If standard error cannot be written to, nothing else can be done.
-    let _ = writeln!(io::stderr(), "error: {what}");
+    let _ = writeln!(io::stderr(), "{}", clean_lines(text));
 }
 
 /// Writes to standard output. A reader that has seen enough closes the pipe, which changes no

@@ -10,7 +10,7 @@ use super::{Failure, Input, Reading, Terminal, Verdict, one_of, print};
 use crate::predict::reduction::Rules;
 use crate::predict::{AnalysisKind, Feed, Forecast, Options, Prediction, Predictions};
 use crate::report::Report;
-use crate::report::source;
+use crate::report::source::{self, Workspace};
 use crate::trace::{BlockId, Source, Tables};
 
 /// Say what other schedules of the same run would show
@@ -103,7 +103,8 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
 pub(super) fn reports(predictions: &Predictions, names: &Tables) -> Vec<Report> {
     let names = predictions.names(names);
     let found = predictions.outcome.predictions.iter();
-    source::attach_all(found.map(|prediction| prediction.report(&names)))
+    let reports = found.map(|prediction| prediction.report(&names));
+    source::attach_all(reports, &Workspace::find())
 }
 
 /// What some analyses found, the trace, and how many events it has.

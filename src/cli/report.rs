@@ -7,10 +7,11 @@ use std::io::{self, BufRead, BufReader};
 use clap::Args;
 
 use super::check::{CheckFile, Extent};
-use super::{Failure, Terminal, Verdict, print};
+use super::{Failure, Terminal, Verdict, complain, print};
+use crate::report::source::{self, Workspace};
 use crate::report::text;
 use crate::report::window;
-use crate::report::{Report, groups, html, json, sarif, source};
+use crate::report::{Report, groups, html, json, sarif};
 use crate::trace::Error;
 
 /// Show reports as text, as a page, or as SARIF
@@ -20,6 +21,7 @@ use crate::trace::Error;
 #[derive(Args)]
 #[command(after_help = "\
 How much of a trace is kept for the page: AERODROME_WINDOW, in bytes (64M).
+A line that is no report, which a process leaves that is killed while it writes, is named.
 Exit code: 0 the reports are written, whatever they say, 2 the input or the usage is wrong.
 
 Examples:
@@ -77,15 +79,16 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
         pages,
         check,
     } = arguments;
-    let (reports, cut_off) = if !check.has_format() && is_json(&file)? {
-        (read(&file)?, None)
+    let (reports, wrong) = if !check.has_format() && is_json(&file)? {
+        read(&file)?
     } else {
         let extent = Extent {
             all: true,
             window: Some(window_bytes()?),
         };
         let checked = check.run(&file, extent, terminal)?;
-        (checked.reports, checked.cut_off)
+        let cut_off = checked.cut_off.map(Failure::from);
+        (checked.reports, cut_off.into_iter().collect())
     };
     if text || !pages.wanted() {
         let style = terminal.style();
@@ -100,10 +103,12 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
         })?;
     }
     pages.write(&reports)?;
-    match cut_off {
-        None => Ok(Verdict::Clean),
-        Some(error) => Err(error.into()),
-    }
+    wrong.iter().for_each(|failure| complain(failure));
+    Ok(if wrong.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Code(2)
+    })
 }
 
 pub(super) fn window_bytes() -> Result<usize, Failure> {
@@ -131,16 +136,23 @@ fn is_json(file: &str) -> Result<bool, Failure> {
     Ok(text == Some(&b'{') || (start.is_empty() && file.ends_with(".json")))
 }
 
-fn read(file: &str) -> Result<Vec<Report>, Failure> {
-    let result = if file == "-" {
-        json::read(io::stdin().lock())
+/// The reports of a file, and what is wrong with lines that are none.
+fn read(file: &str) -> Result<(Vec<Report>, Vec<Failure>), Failure> {
+    let input: Box<dyn BufRead> = if file == "-" {
+        Box::new(io::stdin().lock())
     } else {
         let opened = File::open(file).map_err(|error| Error::io(file, error))?;
-        json::read(BufReader::new(opened))
+        Box::new(BufReader::new(opened))
     };
-    match result {
-        Ok(reports) => Ok(source::attach_all(reports)),
-        Err(json::Error::Io(error)) => Err(Error::io(file, error).into()),
-        Err(error @ json::Error::Line { .. }) => Err(Failure::Report(file.to_owned(), error)),
+    let (mut reports, mut wrong) = (Vec::new(), Vec::new());
+    for report in json::reports(input) {
+        match report {
+            Ok(report) => reports.push(report),
+            Err(json::Error::Io(error)) => return Err(Error::io(file, error).into()),
+            Err(error @ json::Error::Line { .. }) => {
+                wrong.push(Failure::Report(file.to_owned(), error));
+            }
+        }
     }
+    Ok((source::attach_all(reports, &Workspace::find()), wrong))
 }

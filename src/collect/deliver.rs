@@ -21,6 +21,7 @@ use crate::predict::Forecast;
 use crate::record::{self, pool};
 use crate::report::source::{self, Workspace};
 use crate::report::{Cause, Group, Report, Split, between, groups, json, text};
+use crate::trace::shown::clean_lines;
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
 
@@ -47,9 +48,9 @@ pub fn on_violation(handler: impl Fn(&Report) + Send + Sync + 'static) {
 /// How many forecasts have predicted a violation.
 static PREDICTIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a line to standard error, past the test harness.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "aerodrome: {line}");
+/// Writes to standard error, past the test harness. There may be names of the program's in it.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "aerodrome: {}", clean_lines(text));
 }
 
 /// Writes to standard error, past the test harness: it keeps what `eprintln!` prints in a test that
@@ -66,7 +67,9 @@ fn render(group: &Group<'_>) -> String {
 /// A forecast as people read it.
 fn render_forecast(forecast: Forecast) -> String {
     let style = text::Style::detect(&std::io::stderr());
-    forecast.with_sources(&Workspace::find()).render(&style)
+    forecast
+        .with_sources(&Workspace::of_this_program())
+        .render(&style)
 }
 
 /// Reads the sources that reports show, and appends them to the report file.
@@ -74,7 +77,7 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
     if reports.is_empty() {
         return reports;
     }
-    let reports = source::attach_all(reports);
+    let reports = source::attach_all(reports, &Workspace::of_this_program());
     if let Some(path) = &config.report {
         if let Err(error) = json::append(path, &reports) {
             say(&format!(

@@ -123,9 +123,19 @@ impl Export {
     }
 }
 
-/// A new file, named after the program and the process.
+/// A new file, named after the program and the process. Processes of several containers, and a
+/// program that another has replaced, may have the same number.
 fn create_trace(directory: &Path) -> io::Result<File> {
     std::fs::create_dir_all(directory)?;
     let Process { id, program } = Process::this();
-    File::create(directory.join(format!("{program}-{id}.aero")))
+    let mut name = format!("{program}-{id}.aero");
+    for number in 2.. {
+        match File::create_new(directory.join(&name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                name = format!("{program}-{id}-{number}.aero");
+            }
+            created => return created,
+        }
+    }
+    unreachable!("no folder has so many files")
 }

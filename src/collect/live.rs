@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::merge::Definition;
 use crate::dense::Dense;
 use crate::record::{Strand, code, names};
+use crate::trace::shown::clean;
 use crate::trace::{
     BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
     StrandId, StrandInfo,
@@ -138,7 +139,7 @@ impl Live {
 impl Names for Live {
     fn strand(&self, id: StrandId) -> StrandInfo {
         StrandInfo {
-            name: self.known_name(id).unwrap_or_default(),
+            name: clean(&self.known_name(id).unwrap_or_default()),
         }
     }
 
@@ -176,7 +177,7 @@ impl Names for Live {
         match id.0 {
             0 => BlockInfo::default(),
             code => BlockInfo {
-                name: code::block_of(code).name().to_owned(),
+                name: clean(code::block_of(code).name()),
                 site: SiteId(code | PLACE_OF_BLOCK),
             },
         }
@@ -184,7 +185,7 @@ impl Names for Live {
 
     fn owner_of_strand(&self, id: StrandId, position: u64) -> Owner<StrandInfo> {
         let owner = self.former_strands.owner(id.0, position);
-        owner.map(|(name, _)| StrandInfo { name: name.clone() })
+        owner.map(|(name, _)| StrandInfo { name: clean(name) })
     }
 
     fn owner_of_object(&self, id: ObjectId, position: u64) -> Owner<ObjectInfo> {
@@ -198,7 +199,7 @@ fn describe(definition: Definition, name: Option<u32>) -> ObjectInfo {
     let has_type = definition.type_name != 0;
     ObjectInfo {
         kind: definition.kind,
-        name: name.map(names::get),
+        name: name.map(|name| clean(&names::get(name))),
         type_name: has_type.then(|| code::type_name_of(definition.type_name).to_owned()),
         created: SiteId(definition.created),
     }

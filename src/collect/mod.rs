@@ -65,12 +65,12 @@ impl Collector {
     /// What the collector's thread does again and again; how many records it were.
     fn poll(&mut self) -> u32 {
         let records = self.work(false);
-        if records >= MANY || !self.session.is_observed() {
+        if records >= MANY || !self.session.is_exported() {
             return records;
         }
-        // What the observer has survives this process, transactions that are open included.
+        // What was written survives this process, transactions that are open included.
         let rest = self.work(true);
-        self.session.flush_observer();
+        self.session.flush();
         records + rest
     }
 }
@@ -186,8 +186,9 @@ fn launch() {
 #[cfg(unix)]
 extern "C" fn in_forked_child() {
     pool::switch_off();
-    // A thread that was about to print does so in the parent.
+    // A thread that was about to print does so in the parent, and what has failed is the parent.
     TELLING.store(0, Ordering::Relaxed);
+    HAS_FAILED.store(false, Ordering::Relaxed);
     observer::close_inherited();
     record::never_track_this_thread();
 }
@@ -359,7 +360,7 @@ fn catch_up_with_family(family: u32) -> Result<(), String> {
         loop {
             let is_judged = with(|collector| {
                 collector.drain();
-                collector.session.flush(family)
+                collector.session.judge_family(family)
             });
             match is_judged {
                 None => return unless_failed(),

@@ -63,7 +63,12 @@ impl Properties {
             variables.any(|variable| variable == name)
         };
         let mut own = self.open.iter().filter(|open| open.family == family);
-        own.any(|open| open.lattice.as_ref().is_ok_and(speaks))
+        // The collector may have merged the write already, and found that it has no value.
+        own.any(|open| match &open.lattice {
+            Ok(lattice) => speaks(lattice),
+            Err(Error::NoValue { name: of, .. }) => of == name,
+            Err(_) => false,
+        })
     }
 
     /// Whether an operation changes what is known of watched variables, so that it is to be told of
@@ -154,5 +159,50 @@ impl Properties {
     pub(super) fn decide(&mut self, number: u64) -> Option<Result<Outcome, Error>> {
         let at = self.open.iter().position(|open| open.number == number)?;
         Some(self.open.swap_remove(at).lattice.and_then(Lattice::finish))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{ObjectInfo, SiteId, Tables};
+
+    const FAMILY: u32 = 0;
+    const STRAND: StrandId = StrandId(0);
+
+    /// A family with a watched variable `x`, and a property of `x`.
+    fn properties(names: &Tables) -> Properties {
+        let mut properties = Properties::default();
+        let born = Event::new(STRAND, Op::Born, 0, SiteId::NONE);
+        for (event, position) in [Event::of_value(STRAND, 0), born].iter().zip(1..) {
+            properties.event(event, position, FAMILY, names);
+        }
+        let property = "x == 0".parse().expect("a property");
+        properties.declare(property, FAMILY, names);
+        properties
+    }
+
+    #[test]
+    fn a_property_speaks_of_a_variable_whose_write_without_a_value_was_merged() {
+        let mut names = Tables::new();
+        let x = ObjectInfo {
+            name: Some("x".to_owned()),
+            ..ObjectInfo::default()
+        };
+        names.define_object(ObjectId(0), &x);
+        let mut properties = properties(&names);
+        let says = |properties: &Properties| {
+            [(FAMILY, "x"), (FAMILY, "y"), (1, "x")]
+                .map(|(family, name)| properties.speak_of(family, name))
+        };
+        assert_eq!(says(&properties), [true, false, false]);
+        let write = Event::new(STRAND, Op::Write, 0, SiteId::NONE);
+        properties.event(&write, 3, FAMILY, &names);
+        let verdict = properties.open[0].lattice.as_ref().err();
+        assert!(
+            matches!(verdict, Some(Error::NoValue { .. })),
+            "{verdict:?}"
+        );
+        assert_eq!(says(&properties), [true, false, false]);
     }
 }

@@ -131,7 +131,7 @@ impl Session {
 
     /// Judges what a family has done, though its blocks may be open: whether nothing waits for what
     /// others have not decided.
-    pub(super) fn flush(&mut self, family: u32) -> bool {
+    pub(super) fn judge_family(&mut self, family: u32) -> bool {
         while let Some(violation) = self.checker.flush(family, &self.live) {
             self.report(&violation);
         }
@@ -256,8 +256,15 @@ impl Session {
         self.config.observer.is_some()
     }
 
-    /// Sends what the observer does not have yet.
-    pub(super) fn flush_observer(&mut self) {
+    /// Whether the events are written into a trace, or sent to an observer.
+    pub(super) fn is_exported(&self) -> bool {
+        self.is_observed() || self.export.has_trace()
+    }
+
+    /// Writes what the trace and the observer do not have yet.
+    pub(super) fn flush(&mut self) {
+        let written = self.export.write(AeroWriter::flush);
+        self.note(written);
         let sent = self.export.send(AeroWriter::flush);
         self.note(sent);
     }

@@ -19,7 +19,7 @@ impl Process {
         Process {
             id: std::process::id(),
             // In the greeting it stands on one line.
-            program: name.replace(char::is_control, " "),
+            program: plain(&name),
         }
     }
 
@@ -27,6 +27,11 @@ impl Process {
     pub(crate) fn greeting(&self) -> String {
         format!("process {} {}\n", self.id, self.program)
     }
+}
+
+/// A program's name, fit for a greeting and for a terminal.
+fn plain(name: &str) -> String {
+    name.replace(char::is_control, " ")
 }
 
 impl fmt::Display for Process {
@@ -39,7 +44,7 @@ impl fmt::Display for Process {
 mod read {
     use std::io::{self, BufRead, Read};
 
-    use super::Process;
+    use super::{Process, plain};
 
     /// No greeting is longer: a file's name has 255 bytes at most.
     const MAX: u64 = 1024;
@@ -73,7 +78,7 @@ mod read {
         let (id, program) = line.strip_prefix("process ")?.split_once(' ')?;
         Some(Process {
             id: id.parse().ok()?,
-            program: program.to_owned(),
+            program: plain(program),
         })
     }
 
@@ -90,6 +95,9 @@ mod read {
             assert_eq!(Process::read(&mut input).unwrap(), None);
             assert_eq!(input, b"AERO");
             assert_eq!(Process::read(&mut &b""[..]).unwrap(), None);
+            let mut input = "process 7 a\u{1b}[31m\u{9b}1m\u{7}b\n".as_bytes();
+            let process = Process::read(&mut input).unwrap().unwrap();
+            assert_eq!(process.to_string(), "a [31m 1m b (process 7)");
         }
 
         #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-#[cfg(feature = "check")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Address;
@@ -12,8 +12,10 @@ use super::Address;
 /// A Unix socket is in here as a `TcpStream`, too: both are the same system calls on a descriptor,
 /// and a `TcpStream` never raises SIGPIPE, whatever the program has done to that signal. A
 /// `UnixStream` of older versions of std does.
-#[derive(Debug)]
-pub(crate) struct Stream(TcpStream);
+///
+/// A clone is the same descriptor, so it can be had where the system gives no more of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream(Arc<TcpStream>);
 
 impl Stream {
     /// Connects, in that time or never.
@@ -24,7 +26,7 @@ impl Stream {
             Address::Tcp(address) => {
                 let stream = TcpStream::connect_timeout(address, patience)?;
                 stream.set_nodelay(true)?;
-                Ok(Stream(stream))
+                Ok(Stream(stream.into()))
             }
         }
     }
@@ -45,30 +47,25 @@ impl Stream {
     #[cfg(feature = "check")]
     pub(crate) fn descriptor(&self) -> i32 {
         #[cfg(unix)]
-        return std::os::fd::AsRawFd::as_raw_fd(&self.0);
+        return std::os::fd::AsRawFd::as_raw_fd(&*self.0);
         #[cfg(not(unix))]
         return -1;
-    }
-
-    #[cfg(feature = "cli")]
-    pub(crate) fn try_clone(&self) -> io::Result<Stream> {
-        self.0.try_clone().map(Stream)
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
+        (&*self.0).read(buffer)
     }
 }
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        (&*self.0).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        (&*self.0).flush()
     }
 }
 
@@ -82,12 +79,13 @@ fn no_unix_sockets() -> io::Error {
 
 #[cfg(unix)]
 fn of_unix(stream: std::os::unix::net::UnixStream) -> Stream {
-    Stream(std::os::fd::OwnedFd::from(stream).into())
+    let stream: TcpStream = std::os::fd::OwnedFd::from(stream).into();
+    Stream(stream.into())
 }
 
 /// A listener that has more connections waiting than it takes makes `connect` wait, and std gives
 /// no limit to that.
-#[cfg(all(unix, feature = "check"))]
+#[cfg(unix)]
 fn connect_unix(path: std::path::PathBuf, patience: Duration) -> io::Result<Stream> {
     use std::sync::mpsc;
 
@@ -95,6 +93,7 @@ fn connect_unix(path: std::path::PathBuf, patience: Duration) -> io::Result<Stre
     std::thread::Builder::new()
         .name("aerodrome-connect".into())
         .spawn(move || {
+            #[cfg(feature = "check")]
             crate::record::never_track_this_thread();
             let _ = sender.send(std::os::unix::net::UnixStream::connect(path));
         })?;
@@ -113,16 +112,22 @@ fn connect_unix(_: std::path::PathBuf, _: Duration) -> io::Result<Stream> {
 mod listen {
     use std::net::{SocketAddr, TcpListener};
     #[cfg(unix)]
-    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::os::unix::net::UnixListener;
     use std::path::Path;
 
     use super::*;
+
+    /// A listener that is there answers at once, unless many wait for it already.
+    #[cfg(unix)]
+    const PATIENCE: Duration = Duration::from_secs(2);
 
     /// Where connections come in; asking for one never waits.
     #[derive(Debug)]
     pub(crate) struct Listener {
         socket: Socket,
         address: Address,
+        /// A Unix socket's device and inode.
+        file: Option<(u64, u64)>,
     }
 
     #[derive(Debug)]
@@ -150,7 +155,7 @@ mod listen {
             let accepted = match &self.socket {
                 #[cfg(unix)]
                 Socket::Unix(socket) => socket.accept().map(|(stream, _)| of_unix(stream)),
-                Socket::Tcp(socket) => socket.accept().map(|(stream, _)| Stream(stream)),
+                Socket::Tcp(socket) => socket.accept().map(|(stream, _)| Stream(stream.into())),
             };
             match accepted {
                 Ok(stream) => {
@@ -166,8 +171,12 @@ mod listen {
 
     impl Drop for Listener {
         fn drop(&mut self) {
-            if let Address::Unix(path) = &self.address {
-                let _ = std::fs::remove_file(path);
+            // Another may have taken the path since. The number of this one is nobody else's while
+            // it is open.
+            if let (Address::Unix(path), Some(own)) = (&self.address, self.file) {
+                if file_number(path).ok() == Some(own) {
+                    let _ = std::fs::remove_file(path);
+                }
             }
         }
     }
@@ -178,12 +187,35 @@ mod listen {
         Ok(Listener {
             address: Address::Tcp(socket.local_addr()?),
             socket: Socket::Tcp(socket),
+            file: None,
         })
     }
 
     #[cfg(unix)]
+    fn file_number(path: &Path) -> io::Result<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+
+        let found = std::fs::symlink_metadata(path)?;
+        Ok((found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn file_number(_: &Path) -> io::Result<(u64, u64)> {
+        Err(no_unix_sockets())
+    }
+
+    /// Whether another process listens there: it takes connections, or lets them wait.
+    #[cfg(unix)]
+    fn is_taken(path: &Path) -> bool {
+        match connect_unix(path.to_owned(), PATIENCE) {
+            Ok(_) => true,
+            Err(error) => error.kind() == io::ErrorKind::TimedOut,
+        }
+    }
+
+    #[cfg(unix)]
     fn bind_unix(path: &Path) -> io::Result<Listener> {
-        use std::os::unix::fs::FileTypeExt;
+        use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 
         // Tested processes may run elsewhere.
         let path = std::path::absolute(path)?;
@@ -192,16 +224,19 @@ mod listen {
             if !found.file_type().is_socket() {
                 return in_use("expected a path where nothing is, found a file");
             }
-            if UnixStream::connect(&path).is_ok() {
+            if is_taken(&path) {
                 return in_use("another process listens there");
             }
             // Its process was killed.
             std::fs::remove_file(&path)?;
         }
         let socket = UnixListener::bind(&path)?;
+        // Whatever the umask says: what is sent is this user's.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         socket.set_nonblocking(true)?;
         Ok(Listener {
             socket: Socket::Unix(socket),
+            file: Some(file_number(&path)?),
             address: Address::Unix(path),
         })
     }

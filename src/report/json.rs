@@ -29,23 +29,34 @@
 //! # Several processes
 //!
 //! A test runner may run each test in its own process, all appending to one file. [`append`] opens
-//! the file for appending, takes an exclusive lock on it, and writes the line in one piece.
+//! the file for appending, takes an exclusive lock on it, and writes the lines in one piece. It
+//! does not wait for the lock for ever: whoever has it may be stopped. What could not be written to
+//! its end, on a disk that is full, is taken back.
 
 #[cfg(feature = "json")]
 mod read;
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+#[cfg(since = "1.89")]
+use std::{
+    fs::TryLockError,
+    time::{Duration, Instant},
+};
 
 use super::source::Excerpt;
 use super::window::{Gap, Inside, Missing, Row, Slice};
 use super::{Access, Block, Edge, Frame, Object, Place, Report, Tier, Transaction};
 use crate::json::{Text, ToJson, array, object, objects, to_string, unless_empty};
 #[cfg(feature = "json")]
-pub use read::{Error, read};
+pub use read::{Error, read, reports};
 #[cfg(feature = "json")]
 pub(super) use read::{kind, operation};
+
+/// For how long another process may have the report file to itself.
+#[cfg(since = "1.89")]
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The report as one line of JSON, with its newline.
 pub fn line(report: &Report) -> String {
@@ -55,24 +66,76 @@ pub fn line(report: &Report) -> String {
 /// Appends reports to a file, making it and the folders above it where needed. Safe against other
 /// processes that do the same.
 pub fn append<'a>(path: &Path, reports: impl IntoIterator<Item = &'a Report>) -> io::Result<()> {
-    let lines: String = reports.into_iter().map(line).collect();
+    let mut lines: String = reports.into_iter().map(line).collect();
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
         fs::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    // A short write would let another process in between; with an older compiler, or on a file
-    // system without locks, appending in one piece has to do.
-    #[cfg(since = "1.89")]
-    let locked = file.lock().is_ok();
+    if is_pipe(path) {
+        // Nobody may read from it, and then opening it takes for ever.
+        let error = "expected a file, found a named pipe";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options.create(true).read(true).append(true).open(path)?;
+    let is_locked = lock(&file);
+    // The lock ends when the file is closed.
+    let length = file.metadata()?.len();
+    if !ends_a_line(&mut file, length)? {
+        // A process that was killed has left half a line.
+        lines.insert(0, '\n');
+    }
     let written = file.write_all(lines.as_bytes()).and_then(|()| file.flush());
-    #[cfg(since = "1.89")]
-    if locked {
-        file.unlock()?;
+    if written.is_err() && is_locked {
+        file.set_len(length)?;
     }
     written
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
+/// Locks the file for this process, if that can be had in a while. A short write would let another
+/// process in between; with an older compiler, or on a file system without locks, appending in one
+/// piece has to do.
+#[cfg(since = "1.89")]
+fn lock(file: &File) -> bool {
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cfg(not(since = "1.89"))]
+fn lock(_: &File) -> bool {
+    false
+}
+
+/// Whether what is appended to the file begins a line. What is no file on a disk has no length.
+fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
+    if length == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 objects! {

@@ -4,9 +4,12 @@
 //! workspace's own crates, absolute for others. A test runs in its package's folder, which is
 //! somewhere below that root. So a relative path is looked for in the current folder, in
 //! `CARGO_MANIFEST_DIR`, and in every folder above them.
+//!
+//! A trace or a report from elsewhere may name any file of this machine, and the page that is made
+//! of it may be published. So only sources are read: files of the workspace and of libraries.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{Place, Report};
 
@@ -29,23 +32,46 @@ pub struct Excerpt {
     pub text: Vec<String>,
 }
 
-/// Where relative paths may start.
+/// How the paths of libraries' sources go on, in Cargo's home and in the sysroot, and how many
+/// folders of what follows say nothing to a reader.
+const LIBRARIES: [(&str, usize); 3] = [
+    ("/registry/src/", 1),
+    ("/git/checkouts/", 0),
+    ("/lib/rustlib/src/rust/", 0),
+];
+
+/// Where relative paths may start, and which files may be read.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     roots: Vec<PathBuf>,
+    /// Folders whose files are read, beside those of libraries. Nothing where any file is.
+    bounds: Option<Vec<PathBuf>>,
 }
 
 impl Workspace {
-    /// The current folder, the package's folder, and all above them.
+    /// The current folder, the package's folder, and all above them. Files are read below the
+    /// nearest of these that has a `Cargo.lock`, or else below the two; and in Cargo's registry
+    /// and the standard library. Hidden files are not.
     pub fn find() -> Workspace {
-        let starts = [
-            std::env::current_dir().ok(),
-            std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from),
-        ];
-        Workspace::above(starts.into_iter().flatten())
+        let bound = |start: PathBuf| {
+            let is_locked = |folder: &&Path| folder.join("Cargo.lock").is_file();
+            let nearest = start.ancestors().find(is_locked);
+            let folder = nearest.unwrap_or(&start);
+            // Below the root is everything.
+            folder.parent().and(folder.canonicalize().ok())
+        };
+        Workspace {
+            bounds: Some(starts().filter_map(bound).collect()),
+            ..Workspace::of_this_program()
+        }
     }
 
-    /// The given folders and all above them.
+    /// The same for the program that runs, which knows its own files, wherever they are.
+    pub(crate) fn of_this_program() -> Workspace {
+        Workspace::above(starts())
+    }
+
+    /// The given folders and all above them. Any file is read that a report names.
     pub fn above(starts: impl IntoIterator<Item = PathBuf>) -> Workspace {
         let mut roots: Vec<PathBuf> = Vec::new();
         for start in starts {
@@ -55,7 +81,8 @@ impl Workspace {
                 }
             }
         }
-        Workspace { roots }
+        let bounds = None;
+        Workspace { roots, bounds }
     }
 
     /// No file is read, and no path is resolved.
@@ -63,23 +90,33 @@ impl Workspace {
         Workspace::default()
     }
 
-    /// The file on disk, if it is there.
+    /// The file on disk, if it is there and may be read.
     fn locate(&self, file: &str) -> Option<PathBuf> {
-        let path = Path::new(file);
-        if path.is_absolute() {
-            return (!self.roots.is_empty() && path.is_file()).then(|| path.to_path_buf());
-        }
-        self.roots
-            .iter()
-            .map(|root| root.join(path))
-            .find(|candidate| candidate.is_file())
+        // An absolute path is the same from each of them.
+        let mut candidates = self.roots.iter().map(|root| root.join(file));
+        candidates.find(|path| path.is_file() && self.admits(path))
+    }
+
+    /// Whether a file may be read, wherever links lead.
+    fn admits(&self, path: &Path) -> bool {
+        let Some(bounds) = &self.bounds else {
+            return true;
+        };
+        let Ok(path) = path.canonicalize() else {
+            return false;
+        };
+        let slashed = path.to_string_lossy().replace('\\', "/");
+        let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+        let mut inside = bounds.iter().filter_map(|it| path.strip_prefix(it).ok());
+        LIBRARIES.iter().any(|(marker, _)| slashed.contains(marker))
+            || inside.any(|rest| !rest.components().any(is_hidden))
     }
 
     /// A path as a reader wants it: relative to the innermost folder that has a `Cargo.lock` or
     /// `.git` and holds it, to its crate in Cargo's registry, or to the standard library.
     fn shorten(&self, file: &str) -> String {
         let slashed = file.replace('\\', "/");
-        for (marker, skip) in [("/registry/src/", 1), ("/git/checkouts/", 0)] {
+        for (marker, skip) in LIBRARIES {
             if let Some(at) = slashed.find(marker) {
                 let rest = &slashed[at + marker.len()..];
                 return rest
@@ -114,12 +151,20 @@ impl Workspace {
     }
 }
 
+/// Where relative paths start first.
+fn starts() -> impl Iterator<Item = PathBuf> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    std::env::current_dir().ok().into_iter().chain(package)
+}
+
 /// The reports with their source lines.
 #[cfg(any(feature = "check", feature = "cli"))]
-pub(crate) fn attach_all(reports: impl IntoIterator<Item = Report>) -> Vec<Report> {
-    let workspace = Workspace::find();
+pub(crate) fn attach_all(
+    reports: impl IntoIterator<Item = Report>,
+    workspace: &Workspace,
+) -> Vec<Report> {
     let reports = reports.into_iter();
-    reports.map(|it| it.with_sources(&workspace)).collect()
+    reports.map(|it| it.with_sources(workspace)).collect()
 }
 
 /// Reads the lines around every place that a reader looks at, and shortens all paths.
@@ -348,6 +393,10 @@ mod tests {
             (
                 "/rustc/abc/library/std/src/sync/mutex.rs",
                 "library/std/src/sync/mutex.rs",
+            ),
+            (
+                "/rust/toolchains/stable/lib/rustlib/src/rust/library/core/src/ops/function.rs",
+                "library/core/src/ops/function.rs",
             ),
         ];
         for (long, short) in cases {

@@ -3,11 +3,10 @@
 use std::io::IsTerminal;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{
-    Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
-};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::{Access, Place, Report, Tier, between, cause, source, words};
+use crate::trace::shown::{clean, visible};
 
 /// How the text is to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +88,7 @@ pub fn render_group(group: &cause::Group<'_>, style: &Style) -> String {
     }
     if !report.schedule.is_empty() {
         let title = Level::NOTE.secondary_title("a schedule that shows it");
-        let lines = clean_lines(&report.schedule);
+        let lines = clean_each(&report.schedule);
         groups.push(Group::with_title(title).element(Level::NOTE.no_name().message(lines)));
     }
     for (i, help) in report.help.iter().enumerate() {
@@ -106,14 +105,8 @@ pub fn render_group(group: &cause::Group<'_>, style: &Style) -> String {
     text
 }
 
-/// Names come from programs and files; control characters in them do not reach the terminal, nor do
-/// they break lines.
-fn clean(text: &str) -> String {
-    normalize_untrusted_str(&text.replace(['\n', '\u{2028}', '\u{2029}'], "\u{240a}"))
-}
-
-fn clean_lines(lines: &[String]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
+fn clean_each(lines: &[String]) -> String {
+    let lines: Vec<_> = lines.iter().map(|line| clean(line)).collect();
     lines.join("\n")
 }
 
@@ -133,7 +126,7 @@ fn headline<'a>(same: &cause::Group<'a>, level: Level<'a>) -> Group<'a> {
     }
     group = group.element(Level::NOTE.message(clean(&report.explanation)));
     if !report.chain.is_empty() {
-        let lines = clean_lines(&report.chain);
+        let lines = clean_each(&report.chain);
         group = group.element(Level::NOTE.message(format!("the cycle:\n{lines}")));
     }
     for transaction in report
@@ -172,7 +165,7 @@ fn headline<'a>(same: &cause::Group<'a>, level: Level<'a>) -> Group<'a> {
         group = group.element(Level::NOTE.message(format!("the same {what} {times}")));
     }
     if !same.others.is_empty() {
-        group = group.element(Level::NOTE.message(clean_lines(&others(&same.others))));
+        group = group.element(Level::NOTE.message(clean_each(&others(&same.others))));
     }
     group
 }
@@ -253,7 +246,8 @@ fn located<'a>(
     };
     match report.line(file, line) {
         Some(text) => {
-            let span = source::span(text, column);
+            let text = visible(text);
+            let span = source::span(&text, column);
             let mut annotation: Annotation<'a> = AnnotationKind::Primary.span(span);
             if let Some(label) = label {
                 annotation = annotation.label(label);

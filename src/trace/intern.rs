@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::shown::clean;
 use crate::dense::prefetch;
 
 const INLINE: usize = 22;
@@ -47,9 +48,10 @@ impl Name {
         }
     }
 
-    /// Bytes that are no UTF-8 are replaced: names are arbitrary, and only shown.
+    /// The name as it is shown: bytes that are no UTF-8 are replaced, and so are control
+    /// characters.
     pub(crate) fn to_text(&self) -> String {
-        String::from_utf8_lossy(self.bytes()).into_owned()
+        clean(&String::from_utf8_lossy(self.bytes()))
     }
 }
 

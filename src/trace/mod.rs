@@ -15,6 +15,7 @@ mod intern;
 pub(crate) mod ledger;
 mod op;
 pub mod rapid;
+pub(crate) mod shown;
 mod source;
 mod tables;
 mod wellformed;

@@ -1,6 +1,7 @@
 //! The names behind the numbers of a trace.
 
 use super::intern::{Interner, Key, Name};
+use super::shown::clean;
 use super::{
     BlockId, BlockInfo, Former, Names, ObjectId, ObjectInfo, ObjectKind, Owner, SiteId, SiteInfo,
     StrandId, StrandInfo,
@@ -168,7 +169,14 @@ impl Tables {
     /// Describes a site.
     pub fn define_site(&mut self, id: SiteId, info: &SiteInfo) {
         if id != SiteId::NONE {
-            *self.sites.entry(id.0) = Some(info.clone());
+            *self.sites.entry(id.0) = Some(match info {
+                SiteInfo::Source { file, line, column } => SiteInfo::Source {
+                    file: clean(file),
+                    line: *line,
+                    column: *column,
+                },
+                SiteInfo::Label(label) => SiteInfo::Label(clean(label)),
+            });
         }
     }
 

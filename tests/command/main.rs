@@ -1,6 +1,7 @@
 //! The command as a user meets it: output, errors and exit codes.
 #![cfg(feature = "cli")]
 
+mod hostile;
 mod lattice;
 mod predict;
 

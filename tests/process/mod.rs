@@ -134,19 +134,24 @@ impl Directory {
         &self.0
     }
 
+    /// The traces that processes have left here.
+    pub(crate) fn traces(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("the directory");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let traces = paths.filter(|path| path.extension().is_some_and(|it| it == "aero"));
+        traces
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
+    }
+
     /// The trace that a process has left here.
     #[track_caller]
     pub(crate) fn trace(&self) -> String {
-        let mut traces = std::fs::read_dir(&self.0)
-            .expect("the directory")
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "aero")
-            });
-        let trace = traces.next().expect("a trace");
-        assert!(traces.next().is_none(), "one process, one trace");
-        trace.to_string_lossy().into_owned()
+        let traces = self.traces();
+        let [trace] = &traces[..] else {
+            panic!("expected one trace of one process, found {traces:?}")
+        };
+        trace.clone()
     }
 }
 

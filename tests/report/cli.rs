@@ -207,3 +207,31 @@ fn what_cannot_be_read_or_written_is_said_and_ends_with_two() {
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn a_broken_line_is_named_and_the_other_reports_are_shown() {
+    let folder = Folder::new("cli-broken");
+    let [one, two] = [0, 1].map(|case| json::line(&cases::all()[case].1));
+    // Half a line ends where the disk was full, perhaps within a character.
+    let half = &two.as_bytes()[..two.len() / 2];
+    let file = folder.0.join("report.json");
+    let lines = [one.as_bytes(), half, b"\xc3\n", two.as_bytes()].concat();
+    std::fs::write(&file, lines).unwrap();
+    let html = folder.0.join("page.html");
+    let arguments = ["report", path(&file), "--text", "--html", path(&html)];
+    let output = aerodrome(&arguments, "");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    let expected = "report.json: line 2: expected a report as a JSON object";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let expected: Vec<String> = [0, 1]
+        .map(|case| text::render(&cases::all()[case].1, &text::Style::plain()))
+        .into();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        expected.join("\n")
+    );
+    let page = std::fs::read_to_string(html).unwrap();
+    assert_eq!(page.matches("\"schema\":1").count(), 2);
+}

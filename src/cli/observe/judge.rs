@@ -3,13 +3,12 @@
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 
-use super::say;
 use crate::cli::check::{Check, Checked, Checking, Extent};
 use crate::cli::feed::{NotAtomic, Run, feed_runs};
 use crate::cli::predict::reports;
 use crate::cli::progress::Progress;
 use crate::cli::report::{Pages, window_bytes};
-use crate::cli::{Failure, Terminal};
+use crate::cli::{Failure, Terminal, say};
 use crate::lattice::{self, Lattice, Limits, Property};
 use crate::observe::{Process, Stream};
 use crate::predict::reduction::Rules;
@@ -32,6 +31,8 @@ pub(super) struct Judge {
 pub(super) struct Judged {
     /// The process, or the number of its connection.
     pub(super) name: String,
+    /// Whether a process has connected, and not something that sends neither a greeting nor a trace.
+    pub(super) is_process: bool,
     /// Its violations. It is cut off unless the process has sent its trace to the end.
     pub(super) checked: Checked,
     pub(super) forecast: Option<Forecast>,
@@ -77,6 +78,7 @@ impl Judge {
     pub(super) fn judge(&self, stream: Stream, number: u64) -> Option<Judged> {
         let mut input = BufReader::with_capacity(BUFFER, stream);
         let mut name = unnamed(number);
+        let mut is_process = false;
         let opened = input.fill_buf().map(|start| start.is_empty());
         if let Ok(true) = opened {
             return None;
@@ -86,13 +88,17 @@ impl Judge {
             .map_err(|error| Error::io(&name, error))
             .and_then(|process| {
                 if let Some(process) = process {
+                    is_process = true;
                     name = process.to_string();
                 }
                 AeroReader::new(&name, input)
             });
         Some(match source {
             Ok(source) => self.judge_trace(source, name),
-            Err(error) => Judged::unread(name, error),
+            Err(error) => Judged {
+                is_process,
+                ..Judged::unread(name, error)
+            },
         })
     }
 
@@ -174,6 +180,7 @@ impl UnderWay {
         };
         Judged {
             name,
+            is_process: true,
             checked,
             forecast,
             predicted,
@@ -202,6 +209,7 @@ impl Judged {
     fn unread(name: String, error: Error) -> Self {
         Self {
             name,
+            is_process: true,
             checked: Checked {
                 events: 0,
                 reports: Vec::new(),

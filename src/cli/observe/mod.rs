@@ -20,7 +20,7 @@ use self::judge::{Judge, Judged};
 use self::report::Observed;
 use super::check::Check;
 use super::report::Pages;
-use super::{Failure, Terminal, Verdict, complain, print};
+use super::{Failure, Terminal, Verdict, complain, print, say};
 use crate::observe::{Address, Listener, Stream};
 
 /// Judge what processes do while they run
@@ -122,12 +122,6 @@ fn verdict(observed: &Observed, command: Option<ExitStatus>) -> Verdict {
     }
 }
 
-/// Says something on the way.
-fn say(text: &str) {
-    use io::Write;
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
 fn listen(address: Option<String>) -> Result<Listener, Failure> {
     let address = match address {
         Some(address) => address
@@ -215,7 +209,7 @@ struct Observer<'scope, 'env> {
     /// How many connections there were.
     accepted: u64,
     /// The connections that have not ended, by number, to be ended from here.
-    open: HashMap<u64, Option<Stream>>,
+    open: HashMap<u64, Stream>,
     judged: Vec<(u64, Judged)>,
     /// That connections cannot be accepted is said once.
     has_complained: bool,
@@ -249,7 +243,7 @@ impl<'scope, 'env> Observer<'scope, 'env> {
                 .map_err(|error| Failure::Output("the command".to_owned(), error))?;
             // Whatever the command has started has connected before it ended.
             self.accept(&listener, end.processes);
-            let are_all_there = end.processes == Some(self.judged.len() as u64);
+            let are_all_there = end.processes == Some(self.ended());
             if self.open.is_empty() && (status.is_some() || are_all_there) {
                 break status;
             }
@@ -262,7 +256,7 @@ impl<'scope, 'env> Observer<'scope, 'env> {
         };
         // A process that connects from now on is refused, and judges by itself.
         drop(listener);
-        for stream in self.open.values().flatten() {
+        for stream in self.open.values() {
             let _ = stream.close();
         }
         while !self.open.is_empty() {
@@ -276,9 +270,15 @@ impl<'scope, 'env> Observer<'scope, 'env> {
         Ok((judged.collect(), status))
     }
 
+    /// How many processes have ended.
+    fn ended(&self) -> u64 {
+        let are_processes = self.judged.iter().filter(|(_, judged)| judged.is_process);
+        are_processes.count() as u64
+    }
+
     /// Takes the connections that wait, up to this many processes in all.
     fn accept(&mut self, listener: &Listener, processes: Option<u64>) {
-        let begun = |this: &Self| (this.open.len() + this.judged.len()) as u64;
+        let begun = |this: &Self| this.open.len() as u64 + this.ended();
         while processes.is_none_or(|processes| begun(self) < processes) {
             match listener.accept() {
                 Ok(Some(stream)) => self.begin(stream),
@@ -298,7 +298,7 @@ impl<'scope, 'env> Observer<'scope, 'env> {
     fn begin(&mut self, stream: Stream) {
         self.accepted += 1;
         let number = self.accepted;
-        self.open.insert(number, stream.try_clone().ok());
+        self.open.insert(number, stream.clone());
         let (judge, sender) = (self.judge, self.sender.clone());
         let work = move || {
             let judged = catch_unwind(AssertUnwindSafe(|| judge.judge(stream, number)));

@@ -45,22 +45,32 @@ impl std::error::Error for Error {}
 /// assert_eq!(error.to_string(), "line 1: expected a report of schema 1, found schema 9");
 /// ```
 pub fn read(input: impl BufRead) -> Result<Vec<Report>, Error> {
-    let mut reports = Vec::new();
-    for (i, line) in input.lines().enumerate() {
-        let line = line.map_err(Error::Io)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let report = parse(&line).map_err(|message| Error::Line {
-            number: i + 1,
-            message,
-        })?;
-        reports.push(report);
-    }
-    Ok(reports)
+    reports(input).collect()
 }
 
-fn parse(line: &str) -> Result<Report, String> {
+/// The reports one by one, for whoever goes on after a line that is none: a process that was killed
+/// leaves half of one.
+///
+/// ```
+/// use aerodrome::report::json;
+///
+/// let lines = json::reports(&b"{\"schema\": 1, \"mess\n\n{\"schema\": 9}\n"[..]);
+/// let broken: Vec<_> = lines.filter_map(Result::err).map(|error| error.to_string()).collect();
+/// assert!(broken[0].starts_with("line 1: expected a report as a JSON object: EOF"));
+/// assert_eq!(broken[1], "line 3: expected a report of schema 1, found schema 9");
+/// ```
+pub fn reports(input: impl BufRead) -> impl Iterator<Item = Result<Report, Error>> {
+    let lines = (1..).zip(input.split(b'\n'));
+    lines.filter_map(|(number, line)| match line {
+        Ok(line) if line.trim_ascii().is_empty() => None,
+        Ok(line) => Some(parse(&line).map_err(|message| Error::Line { number, message })),
+        Err(error) => Some(Err(Error::Io(error))),
+    })
+}
+
+fn parse(line: &[u8]) -> Result<Report, String> {
+    // The end of half a line may be half a character.
+    let line = &*String::from_utf8_lossy(line);
     #[derive(Deserialize)]
     struct Version {
         schema: Option<u64>,

@@ -28,9 +28,9 @@
 //!
 //! Strands, objects, sites and blocks are numbered densely: a definition is of a number that is
 //! known, or of the first that is not, and an event uses known numbers only. So no file, however
-//! damaged, makes a reader reserve more than the file is long. Site 0 is no site and is known from
-//! the start. A strand's or object's definition may come again: the number has got a new owner or,
-//! where bit 12 says so, its owner a name. Bodies:
+//! damaged, makes a reader reserve more than a few times what it has read, and 64 KiB. Site 0 is no
+//! site and is known from the start. A strand's or object's definition may come again: the number
+//! has got a new owner or, where bit 12 says so, its owner a name. Bodies:
 //!
 //! | defined | body |
 //! |---|---|

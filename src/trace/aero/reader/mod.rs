@@ -178,8 +178,8 @@ impl<R: Read> AeroReader<R> {
             );
             return Err(self.wrong(at, expected, length.to_string()));
         }
-        self.payload.resize(length / 8, [0; 8]);
-        let got = read_full(&mut self.input, self.payload.as_flattened_mut())
+        let got = self
+            .read_payload(length)
             .map_err(|error| Error::io(&self.file, error))?;
         self.offset = self.consumed;
         self.consumed += got as u64;
@@ -201,6 +201,24 @@ impl<R: Read> AeroReader<R> {
         }
         self.end()?;
         Ok(false)
+    }
+
+    /// Reads a payload of this length, as far as there is one; how much there was. Memory is
+    /// reserved step by step, because the length may be wrong.
+    fn read_payload(&mut self, length: usize) -> io::Result<usize> {
+        let mut got = 0;
+        while got < length {
+            let end = length.min(got + super::PAYLOAD);
+            self.payload.resize(self.payload.len().max(end / 8), [0; 8]);
+            let step = &mut self.payload.as_flattened_mut()[got..end];
+            let count = read_full(&mut self.input, step)?;
+            got += count;
+            if got < end {
+                break;
+            }
+        }
+        self.payload.truncate(length / 8);
+        Ok(got)
     }
 
     /// The frame that was read is the end marker: it counts the events, and nothing follows.
@@ -226,7 +244,7 @@ impl<R: Read> AeroReader<R> {
 
     /// Decodes records until the frame ends or a number is to be redefined.
     fn decode(&mut self, batch: &mut Vec<Event>) -> Result<(), Wrong> {
-        batch.reserve(self.owed.min(super::MAX_PAYLOAD as u32 / 8) as usize);
+        batch.reserve(self.payload.len().min(self.owed as usize));
         let payload = std::mem::take(&mut self.payload);
         let outcome = self.decode_words(&payload, batch);
         self.payload = payload;
@@ -421,4 +439,34 @@ fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AeroWriter, END, frame_checksum};
+    use super::*;
+
+    /// A file whose only frame says that it has this length and so many events, and this payload.
+    fn file(length: u32, events: u32, payload: &[u8]) -> Vec<u8> {
+        let mut file = AeroWriter::new(Vec::new(), Semantics::Rust)
+            .and_then(AeroWriter::finish)
+            .expect("memory");
+        file.truncate(super::super::HEADER);
+        file.extend(length.to_le_bytes());
+        file.extend(events.to_le_bytes());
+        file.extend(frame_checksum(0, events, payload).to_le_bytes());
+        file.extend(payload);
+        file
+    }
+
+    #[test]
+    fn what_a_frame_announces_reserves_no_memory() {
+        for file in [file(1 << 20, 1, &[]), file(8, END - 1, &[0; 8])] {
+            let mut reader = AeroReader::new("a.aero", &file[..]).expect("a header");
+            let mut batch = Vec::new();
+            assert!(reader.fill(&mut batch).is_err());
+            assert!(reader.payload.capacity() * 8 <= super::super::PAYLOAD);
+            assert!(batch.capacity() <= 4, "{}", batch.capacity());
+        }
+    }
 }
