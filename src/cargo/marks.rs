@@ -10,54 +10,10 @@ use std::path::{Path, PathBuf};
 
 use syn::spanned::Spanned;
 
+use super::pattern::Pattern;
+
 /// The path works in every edition: the wrapper adds the crate.
 const ATTRIBUTE: &str = " #[aerodrome::atomic]";
-
-/// The end of a function's path; `*` stands for any part of one name.
-#[derive(Clone, Debug)]
-pub(super) struct Pattern {
-    text: String,
-    segments: Vec<String>,
-}
-
-impl Pattern {
-    pub(super) fn parse(text: &str) -> Result<Pattern, String> {
-        let segments: Vec<String> = text.split("::").map(str::to_owned).collect();
-        let is_name = |segment: &String| {
-            let allowed = |symbol: char| symbol.is_alphanumeric() || "_*".contains(symbol);
-            !segment.is_empty() && segment.chars().all(allowed)
-        };
-        if !segments.iter().all(is_name) {
-            let expected = "expected a path such as `bank::Account::*`";
-            return Err(format!("{expected}, found `{text}`"));
-        }
-        Ok(Pattern {
-            text: text.to_owned(),
-            segments,
-        })
-    }
-
-    fn matches(&self, path: &[String]) -> bool {
-        let Some(start) = path.len().checked_sub(self.segments.len()) else {
-            return false;
-        };
-        let pairs = self.segments.iter().zip(&path[start..]);
-        pairs
-            .into_iter()
-            .all(|(pattern, name)| wildcard(pattern, name))
-    }
-}
-
-/// Whether a name is what a pattern with `*` says.
-fn wildcard(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
-            let starts = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
-            starts.into_iter().any(|at| wildcard(after, &rest[at..]))
-        }),
-    }
-}
 
 /// What is to be marked.
 #[derive(Debug, Default)]
@@ -393,24 +349,5 @@ mod inner { fn first() {} }
             "{text}"
         );
         assert!(!text.contains("mod inner { #"));
-    }
-
-    #[test]
-    fn patterns_are_ends_of_paths() {
-        let path = ["bank", "inner", "Account", "get_all"].map(str::to_owned);
-        for (pattern, matches) in [
-            ("get_all", true),
-            ("Account::get_*", true),
-            ("inner::*::get_all", true),
-            ("*::*::*::*", true),
-            ("*_a*l", true),
-            ("bank::get_all", false),
-            ("get", false),
-            ("a::bank::inner::Account::get_all", false),
-        ] {
-            let found = Pattern::parse(pattern).unwrap().matches(&path);
-            assert_eq!(found, matches, "{pattern}");
-        }
-        assert!(Pattern::parse("a::").is_err() && Pattern::parse("a b").is_err());
     }
 }

@@ -22,6 +22,7 @@ mod arguments;
 mod init;
 mod library;
 mod marks;
+mod pattern;
 mod plan;
 mod project;
 mod run;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::Failure;
 use super::arguments::Options;
-use super::marks::{Marks, Pattern};
+use super::marks::Marks;
+use super::pattern::Pattern;
 
 const FILE: &str = "aerodrome.toml";
 const KEYS: [&str; 3] = ["atomic", "not-atomic", "untracked"];
@@ -105,5 +106,8 @@ mod tests {
         assert!(error("untracked = [7]").contains("expected a package in quotes"));
         assert!(error("atomic = [\"a::b::\"]").contains("`a::b::`"));
         assert!(error("atomic = [").contains("line 1"));
+        for text in ["==1\n[.]\n", "[.]", "[[.]]\n=", "=", "a.=1", "\u{0}"] {
+            assert!(error(text).contains("TOML parse error"), "{text:?}");
+        }
     }
 }
