@@ -126,10 +126,15 @@ fn unguarded() {
 }
 
 fn run(test: &str, predict: &str) -> (Output, String) {
+    run_with(test, predict, "1")
+}
+
+fn run_with(test: &str, predict: &str, hints: &str) -> (Output, String) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture", test])
         .env(process::CHILD, "1")
         .env("AERODROME_PREDICT", predict)
+        .env("AERODROME_HINTS", hints)
         .env("AERODROME_QUIET", "1")
         .env_remove("AERODROME")
         .output()
@@ -143,9 +148,11 @@ fn run(test: &str, predict: &str) -> (Output, String) {
 
 /// The accesses, numbered, and the schedule, which passes them in that order.
 #[track_caller]
-fn shows_the_prediction(text: &str) {
+fn shows_the_prediction(level: &str, text: &str) {
+    let headline = "`Account::withdraw` is not atomic under another schedule of this run\n";
+    let headline = format!("{level}: {headline}");
     let parts = [
-        "warning: `Account::withdraw` is not atomic under another schedule of this run\n",
+        &*headline,
         "\nnote: (1) reads `balance` in transaction `Account::withdraw` on thread `",
         "let balance = *self.balance.lock().unwrap();\n",
         "\nnote: (2) writes `balance` in transaction `Account::deposit` on thread `",
@@ -184,8 +191,10 @@ fn warn_prints_the_three_accesses_and_the_schedule_and_the_test_passes() {
     for test in ["breakable", "breakable_plain"] {
         let (output, text) = run(test, "warn");
         assert!(output.status.success(), "{text}");
+        shows_the_prediction("warning", &text);
+        // Standard output comes first in the text. The harness's lines are whole.
         assert!(text.contains("test result: ok. 1 passed"), "{text}");
-        shows_the_prediction(&text);
+        assert!(text.contains(&format!("test {test} ... ok\n")), "{text}");
     }
 }
 
@@ -199,22 +208,54 @@ fn deny_fails_the_test_with_the_same_report() {
             "{text}"
         );
         assert!(text.contains("predicted atomicity violation\n"), "{text}");
-        shows_the_prediction(&text);
+        shows_the_prediction("error", &text);
+    }
+}
+
+/// Standard output and standard error in one, as a terminal or a log of CI shows them.
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_into_the_lines_of_the_harness() {
+    for test in ["breakable", "breakable_plain"] {
+        let output = Command::new("sh")
+            .args(["-c", "exec \"$0\" --exact \"$1\" --test-threads=1 2>&1"])
+            .arg(std::env::current_exe().unwrap())
+            .arg(test)
+            .env(process::CHILD, "1")
+            .env("AERODROME_PREDICT", "warn")
+            .env_remove("AERODROME")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (harness, told) = text.split_once("test result: ").expect("a result");
+        assert_eq!(
+            harness,
+            format!("\nrunning 1 test\ntest {test} ... ok\n\n"),
+            "{text}"
+        );
+        shows_the_prediction("warning", told);
     }
 }
 
 #[test]
-fn reduction_gives_hints_of_what_is_not_predicted_which_fail_nothing() {
+fn that_a_block_is_not_reducible_is_not_told_in_a_test() {
     for predict in ["warn", "deny"] {
         let (output, text) = run("hinted", predict);
         assert!(output.status.success(), "{predict}: {text}");
-        assert!(text.contains("hint: "), "{predict}: {text}");
-        assert!(text.contains("(reduction)"), "{predict}: {text}");
+        assert!(!text.contains("hint: "), "{predict}: {text}");
         assert!(!text.contains(PREDICTED), "{predict}: {text}");
     }
     let (_, text) = run("breakable", "warn");
     assert!(text.contains(PREDICTED), "{text}");
     assert!(!text.contains("hint: "), "{text}");
+}
+
+#[test]
+fn where_hints_are_off_errors_alone_are_told() {
+    let (_, text) = run_with("breakable", "warn", "0");
+    shows_the_prediction("warning", &text);
+    let (_, text) = run_with("unguarded", "warn", "0");
+    assert!(!text.contains("race: "), "{text}");
 }
 
 #[test]
@@ -277,7 +318,11 @@ fn findings(text: &str) -> Vec<&str> {
 #[test]
 #[cfg(feature = "cli")]
 fn the_command_finds_in_the_trace_of_a_run_what_the_run_found_itself() {
-    for test in ["breakable", "hinted", "looks_twice"] {
+    for (test, asked) in [
+        ("breakable", ""),
+        ("looks_twice", ""),
+        ("hinted", "--hints"),
+    ] {
         let folder = std::env::temp_dir().join(format!("{}-{test}", std::process::id()));
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture", test])
@@ -291,16 +336,22 @@ fn the_command_finds_in_the_trace_of_a_run_what_the_run_found_itself() {
         let file = files.next().expect("a trace").unwrap().path();
         let output = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
             .arg("predict")
+            .args(Some(asked).filter(|it| !it.is_empty()))
             .arg(file)
             .output()
             .unwrap();
         let offline = String::from_utf8_lossy(&output.stdout).into_owned();
         std::fs::remove_dir_all(folder).unwrap();
-        assert!(!findings(&own).is_empty(), "{own}");
-        assert_eq!(
-            findings(&own),
-            findings(&offline),
-            "{test}\n{own}\n{offline}"
-        );
+        let (own, offline) = (findings(&own), findings(&offline));
+        if asked.is_empty() {
+            assert!(!own.is_empty(), "{test}");
+            assert_eq!(own, offline, "{test}");
+        } else {
+            assert!(own.is_empty(), "{test}: {own:?}");
+            let hint = offline
+                .iter()
+                .any(|line| line.contains("may not be atomic"));
+            assert!(hint, "{test}: {offline:?}");
+        }
     }
 }

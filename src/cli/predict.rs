@@ -26,6 +26,9 @@ Analyses:
   reduction  transactions that are not reducible, and races: hints
   deadlock   locks taken in a circle
 
+Without --analysis, --all, --rules and --hints it tells what a test is told: no transaction that is
+only not reducible, no cycle of four transactions and more, and races of cells alone.
+
 With --cascade, reduction and deadlock look first. If they show every transaction atomic, that is
 all. Otherwise the trace is read again for the other two, and hints are told for the blocks that
 these find broken.
@@ -38,7 +41,7 @@ Examples:
 pub(super) struct Arguments {
     /// The trace, or `-`
     file: String,
-    /// Which analyses, separated by commas; all by default
+    /// Which analyses, separated by commas; all by default, in brief
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(value_parser = one_of::<AnalysisKind>(AnalysisKind::ALL.map(AnalysisKind::name)))]
     analysis: Vec<AnalysisKind>,
@@ -53,6 +56,10 @@ pub(super) struct Arguments {
     /// their places in the source; without it, accesses under the same locks stand for each other
     #[arg(long)]
     all: bool,
+    /// What may well be no fault, too: transactions that are not reducible, cycles of four
+    /// transactions and more, and races of atomics
+    #[arg(long)]
+    hints: bool,
     /// Search for schedules only if reduction leaves a doubt, and tell its hints only where the
     /// search agrees
     #[arg(long, conflicts_with = "analysis")]
@@ -121,7 +128,9 @@ fn predict(
     let semantics = arguments.reading.semantics.unwrap_or(source.semantics());
     let rules = arguments.rules.unwrap_or_default();
     let all = arguments.all;
-    let mut feed = Feed::new(semantics, kinds, Options { rules, all });
+    let is_asked = !arguments.analysis.is_empty() || arguments.rules.is_some();
+    let brief = !(is_asked || all || arguments.hints || arguments.cascade);
+    let mut feed = Feed::new(semantics, kinds, Options { rules, all, brief });
     let events = super::feed::feed_runs(
         source.as_mut(),
         not_atomic.as_mut(),

@@ -60,6 +60,7 @@ pub struct Config {
     pub(crate) semantics: Semantics,
     pub(crate) engine: EngineKind,
     pub(crate) predict: Predict,
+    pub(crate) hints: bool,
     pub(crate) trace: Option<PathBuf>,
     /// Whoever judges in place of this process.
     pub(crate) observer: Option<Address>,
@@ -78,6 +79,7 @@ impl Default for Config {
             semantics: Semantics::default(),
             engine: EngineKind::default(),
             predict: Predict::default(),
+            hints: true,
             trace: None,
             observer: None,
             report: None,
@@ -205,6 +207,7 @@ impl Config {
                 ],
                 default.predict,
             )?,
+            hints: switch("AERODROME_HINTS", default.hints)?,
             trace: path("AERODROME_TRACE"),
             observer: observer("AERODROME_OBSERVER")?,
             report: path("AERODROME_REPORT"),
@@ -243,6 +246,12 @@ impl Config {
     /// What becomes of predictions.
     pub fn predict(mut self, predict: Predict) -> Self {
         self.predict = predict;
+        self
+    }
+
+    /// Whether prediction tells more than errors: hints, deadlocks, races, and what it left out.
+    pub fn hints(mut self, on: bool) -> Self {
+        self.hints = on;
         self
     }
 

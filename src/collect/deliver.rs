@@ -53,10 +53,26 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "aerodrome: {}", clean_lines(text));
 }
 
+/// What was told in tests, until the process ends.
+static HELD: Mutex<String> = Mutex::new(String::new());
+
 /// Writes to standard error, past the test harness: it keeps what `eprintln!` prints in a test that
-/// passes to itself.
-fn print(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+/// passes to itself. The harness writes a test's name and its result apart, and nothing tells when
+/// its line is complete. So what a test has to say is held until the harness has written its last.
+fn print(text: &str, in_test: bool) {
+    if in_test {
+        let mut held = HELD.lock();
+        held.push_str(text);
+        held.push('\n');
+    } else {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// The process ends: writes what was held.
+pub(super) fn release() {
+    let held = std::mem::take(&mut *HELD.lock());
+    let _ = std::io::stderr().write_all(held.as_bytes());
 }
 
 /// Reports with one cause as people read them.
@@ -65,11 +81,20 @@ fn render(group: &Group<'_>) -> String {
 }
 
 /// A forecast as people read it.
-fn render_forecast(forecast: Forecast) -> String {
+fn render_forecast(forecast: Forecast, config: &Config) -> String {
     let style = text::Style::detect(&std::io::stderr());
-    forecast
-        .with_sources(&Workspace::of_this_program())
-        .render(&style)
+    let denied = config.predict == Predict::Deny;
+    let forecast = forecast.with_sources(&Workspace::of_this_program());
+    forecast.render(&style, denied)
+}
+
+/// A forecast without what is not wanted; nothing where nothing is left.
+fn wanted(mut forecast: Forecast, config: &Config) -> Option<Forecast> {
+    PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
+    if !config.hints {
+        forecast.retain_errors();
+    }
+    (!forecast.is_empty() || !forecast.notes.is_empty()).then_some(forecast)
 }
 
 /// Reads the sources that reports show, and appends them to the report file.
@@ -96,6 +121,7 @@ fn prepare(reports: Vec<Report>, config: &Config) -> Vec<Report> {
 /// With the reports, in [`Mode::Panic`]; with the predictions, under [`Predict::Deny`].
 #[track_caller]
 pub(super) fn tell(findings: Findings, config: &Config, how: Option<&str>) {
+    let in_test = findings.in_test;
     let reports = prepare(findings.reports, config);
     let mut reasons = Vec::new();
     match config.mode {
@@ -104,17 +130,17 @@ pub(super) fn tell(findings: Findings, config: &Config, how: Option<&str>) {
             reasons.extend(how.filter(|_| !reports.is_empty()).map(str::to_owned));
         }
         Mode::Log | Mode::Off => {
-            log(&reports);
-            how.iter().for_each(|how| print(how));
+            log(&reports, in_test);
+            how.iter().for_each(|how| print(how, in_test));
         }
     }
-    for forecast in findings.forecasts {
-        PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
+    let forecasts = findings.forecasts.into_iter();
+    for forecast in forecasts.filter_map(|forecast| wanted(forecast, config)) {
         match config.predict {
             Predict::Deny if config.mode == Mode::Panic && forecast.fails() => {
-                reasons.push(render_forecast(forecast));
+                reasons.push(render_forecast(forecast, config));
             }
-            _ => print(&render_forecast(forecast)),
+            _ => print(&render_forecast(forecast, config), in_test),
         }
     }
     if !reasons.is_empty() {
@@ -133,10 +159,10 @@ type Causes = HashSet<(Option<String>, Cause)>;
 /// The causes that were logged: of what comes later one line is enough.
 static LOGGED: LazyLock<Mutex<Causes>> = LazyLock::new(Mutex::default);
 
-fn log(reports: &[Report]) {
+fn log(reports: &[Report], in_test: bool) {
     let handler = HANDLER.lock().clone();
     let Some(handler) = handler else {
-        return log_by_cause(reports);
+        return log_by_cause(reports, in_test);
     };
     for report in reports {
         if catch_unwind(AssertUnwindSafe(|| handler(report))).is_err() {
@@ -145,37 +171,43 @@ fn log(reports: &[Report]) {
     }
 }
 
-fn log_by_cause(reports: &[Report]) {
+fn log_by_cause(reports: &[Report], in_test: bool) {
     let mut logged = LOGGED.lock();
     for group in groups(reports) {
         let report = group.report;
         if logged.insert((report.test.clone(), Cause::of(report))) {
-            print(&render(&group));
+            print(&render(&group), in_test);
             continue;
         }
         for report in std::iter::once(report).chain(group.others) {
             let (message, between) = (&report.message, between(report));
-            say(&format!(
-                "{message}: the same blocks and objects as before, {between}"
-            ));
+            print(
+                &format!("aerodrome: {message}: the same blocks and objects as before, {between}"),
+                in_test,
+            );
         }
     }
 }
 
-/// Tells at the end of the process what nobody has heard; whether the process has thereby failed.
+/// Tells at the end of the process, or of a test, what nobody has heard; whether the process has
+/// thereby failed.
 pub(super) fn tell_at_exit(findings: Findings, config: &Config) -> bool {
+    let in_test = findings.in_test;
     let reports = prepare(findings.reports, config);
     for reports in reports.chunk_by(|a, b| a.test == b.test) {
         match config.mode {
-            Mode::Log => log(reports),
-            Mode::Panic | Mode::Off => groups(reports).iter().for_each(|it| print(&render(it))),
+            Mode::Log => log(reports, in_test),
+            Mode::Panic | Mode::Off => {
+                let groups = groups(reports);
+                groups.iter().for_each(|it| print(&render(it), in_test));
+            }
         }
     }
     let mut failed = !reports.is_empty();
-    for forecast in findings.forecasts {
-        PREDICTIONS.fetch_add(forecast.fails().into(), Ordering::Relaxed);
+    let forecasts = findings.forecasts.into_iter();
+    for forecast in forecasts.filter_map(|forecast| wanted(forecast, config)) {
         failed |= config.predict == Predict::Deny && forecast.fails();
-        print(&render_forecast(forecast));
+        print(&render_forecast(forecast, config), in_test);
     }
     failed && config.mode == Mode::Panic
 }
@@ -188,10 +220,11 @@ pub(super) fn tell_late(findings: Findings, config: &Config, test: &str) -> bool
     }
     let failed = tell_at_exit(findings, config);
     if failed {
-        say(&format!(
-            "test `{test}` has ended without a block or a join after this, so it is the process that fails; \
+        let text = format!(
+            "aerodrome: test `{test}` has ended without a block or a join after this, so it is the process that fails; \
              with `#[aerodrome::test]` the test does"
-        ));
+        );
+        print(&text, true);
     }
     failed
 }
@@ -367,6 +400,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
     let Findings {
         mut reports,
         forecasts,
+        ..
     } = record::untracked(|| super::with(|collector| collector.session.take_all(family)))
         .unwrap_or_default();
     let test = std::thread::current().name().and_then(test_of);
@@ -395,6 +429,7 @@ pub(crate) fn tell_outcome<R>(outcome: Outcome<R>, how: Option<&str>) -> R {
     let findings = Findings {
         reports: outcome.violations,
         forecasts: outcome.forecast.into_iter().collect(),
+        in_test: true,
     };
     let _untracked = record::Untracked::new();
     let config = super::config();
@@ -416,7 +451,7 @@ pub(crate) fn tell_problem(text: &str) {
     let _untracked = record::Untracked::new();
     match super::config().mode {
         Mode::Panic => panic!("{text}"),
-        Mode::Log | Mode::Off => print(text),
+        Mode::Log | Mode::Off => print(text, true),
     }
 }
 

@@ -39,13 +39,25 @@ use crate::trace::{Event, ObjectId, Op, Semantics, StrandId};
 pub(super) struct Findings {
     pub(super) reports: Vec<Report>,
     pub(super) forecasts: Vec<Forecast>,
+    /// A test harness runs on while they are told.
+    pub(super) in_test: bool,
 }
 
 impl Findings {
     fn new(reports: Vec<Report>, predictor: Option<FamilyPredictor>, names: &Live) -> Findings {
         let forecast = predictor.and_then(|predictor| predictor.predict(names));
         let forecasts = forecast.into_iter().collect();
-        Findings { reports, forecasts }
+        Findings {
+            reports,
+            forecasts,
+            in_test: false,
+        }
+    }
+
+    /// The same, of a family that is a test's or not.
+    fn told_in_test(self, is_test: impl FnOnce() -> bool) -> Findings {
+        let in_test = !(self.reports.is_empty() && self.forecasts.is_empty()) && is_test();
+        Findings { in_test, ..self }
     }
 }
 
@@ -127,7 +139,16 @@ impl Family {
 
     fn end(mut self, names: &Live) -> Findings {
         self.name_test(names);
-        Findings::new(self.reports, self.predictor, names)
+        let reports = std::mem::take(&mut self.reports);
+        let found = Findings::new(reports, self.predictor.take(), names);
+        found.told_in_test(|| self.is_test(names))
+    }
+
+    /// Whether a test harness has named its first strand after a test, and not a program one of its
+    /// threads.
+    fn is_test(&self, names: &Live) -> bool {
+        let is_named = self.name(names).as_deref().and_then(test_of).is_some();
+        is_named && self.standing(names) == Standing::Host
     }
 
     fn standing(&self, names: &Live) -> Standing {
@@ -409,7 +430,8 @@ impl Families {
                 family.name_test(names);
                 let predictor = family.predictor.take_if(|it| it.is_at_rest());
                 family.ration = predictor.as_ref().map_or(family.ration, |it| it.ration());
-                Findings::new(std::mem::take(&mut family.reports), predictor, names)
+                let reports = std::mem::take(&mut family.reports);
+                Findings::new(reports, predictor, names).told_in_test(|| family.is_test(names))
             }
             _ => Findings::default(),
         }
@@ -428,8 +450,10 @@ impl Families {
                 it.name_test(names);
                 let reports = std::mem::take(&mut it.reports);
                 let predictor = it.predictor.take();
+                let found = Findings::new(reports, predictor, names);
+                let found = found.told_in_test(|| it.is_test(names));
                 self.leave_guests(family);
-                Findings::new(reports, predictor, names)
+                found
             }
             None => Findings::default(),
         }
@@ -443,9 +467,9 @@ impl Families {
                 let name = family.name(names);
                 tests += u64::from(name.as_deref().and_then(test_of).is_some());
             }
-            let Findings { reports, forecasts } = family.end(names);
-            findings.reports.extend(reports);
-            findings.forecasts.extend(forecasts);
+            let found = family.end(names);
+            findings.reports.extend(found.reports);
+            findings.forecasts.extend(found.forecasts);
         }
         let unclaimed = std::mem::take(&mut self.unclaimed).into_iter();
         findings.reports.extend(unclaimed.map(|it| it.report));

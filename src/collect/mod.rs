@@ -550,6 +550,7 @@ fn finish() -> bool {
         )
     });
     Telling::wait_for_all();
+    deliver::release();
     let has_failed = HAS_FAILED.load(Ordering::Relaxed);
     let Some((unheard, config, counts, splits)) = last else {
         return has_failed;

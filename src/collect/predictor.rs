@@ -1,7 +1,6 @@
 //! Prediction in process: one for each family, from its first event to its end.
 
-use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast, ForecastRace};
+use crate::predict::{AnalysisKind, Feed, Forecast, Options};
 use crate::trace::{Event, Names, Op, Semantics, Then};
 
 /// Feeds a family's events to the predictor.
@@ -115,7 +114,7 @@ impl FamilyPredictor {
         self.run(names);
         let running = self.running.take();
         self.forecast = running.map(|running| {
-            let mut forecast = finish(*running, names);
+            let mut forecast = running.finish(names);
             if !self.ration.is_noted {
                 forecast.notes.push(format!(
                     "prediction looks at {} events of a test, and then at {} before each join: \
@@ -132,7 +131,7 @@ impl FamilyPredictor {
     fn run(&mut self, names: &dyn Names) -> &mut Feed {
         let semantics = self.semantics;
         let running = self.running.get_or_insert_with(|| {
-            Box::new(Feed::new(semantics, &AnalysisKind::ALL, Rules::default()))
+            Box::new(Feed::new(semantics, &AnalysisKind::ALL, Options::brief()))
         });
         for (event, position) in self.waiting.drain(..) {
             running.step(event, position, &Then { names, position });
@@ -189,26 +188,11 @@ impl FamilyPredictor {
             Some(forecast) => *forecast,
             None => {
                 self.run(names);
-                finish(*self.running?, names)
+                self.running?.finish(names)
             }
         };
         (!forecast.is_empty() || !forecast.notes.is_empty()).then_some(forecast)
     }
-}
-
-/// What the events predict, without races of what cannot have a data race.
-fn finish(running: Feed, names: &dyn Names) -> Forecast {
-    let mut forecast = running.finish(names);
-    forecast.races.retain(is_on_cell);
-    forecast
-}
-
-/// Whether accesses that nothing keeps apart may be a data race: those of an atomic never are, and
-/// a lock's content is touched under the lock. Only a cell's are as the program makes them.
-fn is_on_cell(race: &ForecastRace) -> bool {
-    let object = race.accesses[0].object.as_ref();
-    let name = object.and_then(|object| object.type_name.as_deref());
-    name.is_some_and(|name| name.starts_with("aerodrome::cell::"))
 }
 
 impl std::fmt::Debug for FamilyPredictor {

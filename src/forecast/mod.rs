@@ -148,6 +148,7 @@ impl Forecast {
             accesses: [resolve.step(&race.first), resolve.step(&race.second)],
             count: race.count,
         });
+        let races = races.filter(|race| !predictions.is_brief || race.is_on_cell());
         Forecast {
             schema: Forecast::SCHEMA,
             violations,
@@ -160,14 +161,15 @@ impl Forecast {
     /// Is there a violation that `minimal` or `blocks` predicts? Everything else is for the reader
     /// to judge.
     pub fn fails(&self) -> bool {
-        let mut violations = self.violations.iter();
-        violations.any(|violation| match violation.analysis {
-            AnalysisKind::Minimal => violation.tier != Tier::Hint,
-            // Locksets alone do not tell whether a longer cycle is possible: what counts has a
-            // schedule.
-            AnalysisKind::Blocks => violation.tier == Tier::Predicted,
-            _ => false,
-        })
+        self.violations.iter().any(ForecastViolation::fails)
+    }
+
+    /// Leaves only what [fails](Self::fails).
+    pub fn retain_errors(&mut self) {
+        self.violations.retain(ForecastViolation::fails);
+        self.deadlocks.clear();
+        self.races.clear();
+        self.notes.clear();
     }
 
     /// Is there nothing to tell at all?
@@ -176,7 +178,28 @@ impl Forecast {
     }
 }
 
+impl ForecastRace {
+    /// Whether it may be a data race: accesses of an atomic never are, and a lock's content is
+    /// touched under the lock. Only a cell's are as the program makes them.
+    fn is_on_cell(&self) -> bool {
+        let object = self.accesses[0].object.as_ref();
+        let name = object.and_then(|object| object.type_name.as_deref());
+        name.is_some_and(|name| name.starts_with("aerodrome::cell::"))
+    }
+}
+
 impl ForecastViolation {
+    /// Whether it is an error where predictions are denied.
+    pub fn fails(&self) -> bool {
+        match self.analysis {
+            AnalysisKind::Minimal => self.tier != Tier::Hint,
+            // Locksets alone do not tell whether a longer cycle is possible: what counts has a
+            // schedule.
+            AnalysisKind::Blocks => self.tier == Tier::Predicted,
+            _ => false,
+        }
+    }
+
     /// Whether it is more than a hint.
     fn is_sure(&self) -> bool {
         self.tier < Tier::Hint

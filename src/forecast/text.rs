@@ -1,11 +1,12 @@
 //! Forecasts as text.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::{Forecast, ForecastAccess, ForecastDeadlock, ForecastRace, ForecastViolation};
-use crate::predict::{AnalysisKind, Tier};
+use crate::predict::Tier;
 use crate::report::source::{self, Workspace};
-use crate::report::{schedule, text};
+use crate::report::{Block, schedule, text};
 
 impl Forecast {
     /// Reads the source lines that its reports name, as far as they can be read.
@@ -17,19 +18,22 @@ impl Forecast {
     }
 
     /// The text for whoever has the sources: a violation that is more than a hint is told like one
-    /// that was observed. That its block cannot be reduced says nothing new then.
-    pub fn render(&self, style: &text::Style) -> String {
+    /// that was observed, where it is `denied` as an error. One hint is enough for a block, and none
+    /// where there is more than a hint.
+    pub fn render(&self, style: &text::Style, denied: bool) -> String {
         let (sure, hints) = self.by_certainty();
-        let is_told = |hint: &ForecastViolation| {
-            hint.analysis == AnalysisKind::Reduction
-                && sure.iter().any(|found| found.block() == hint.block())
-        };
-        let hints = hints.iter().filter(|hint| !is_told(hint)).collect();
+        let mut told: HashSet<Option<&Block>> = sure.iter().map(|found| found.block()).collect();
+        let hints = hints.iter().filter(|hint| told.insert(hint.block()));
+        let hints = hints.collect();
         let forecast = self;
-        let mut texts: Vec<String> = sure
-            .iter()
-            .map(|found| text::render(&found.report, style))
-            .collect();
+        let render = |found: &ForecastViolation| {
+            let style = text::Style {
+                denied: denied && found.fails(),
+                ..style.clone()
+            };
+            text::render(&found.report, &style)
+        };
+        let mut texts: Vec<String> = sure.iter().map(render).collect();
         texts.push(Rest { forecast, hints }.to_string());
         texts.join("\n")
     }

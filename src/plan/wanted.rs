@@ -8,7 +8,7 @@ use super::Name;
 
 /// How a test wants to be explored, as far as somebody says.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// How many schedules.
     pub(crate) schedules: Option<u64>,
     pub(crate) plan: Option<Name>,
@@ -20,7 +20,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Nothing is said.
-    pub const fn nothing() -> Self {
+    pub(crate) const fn nothing() -> Self {
         Wanted {
             schedules: None,
             plan: None,

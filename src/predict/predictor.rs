@@ -1,6 +1,6 @@
 //! All analyses at once, fed with one trace.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Bounds};
 use super::deadlock::Deadlocks;
 use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
@@ -38,6 +38,7 @@ pub struct Predictor {
     analyses: Vec<Box<dyn Analysis + Send>>,
     /// So many accesses are shown to an analysis at a time.
     longest: usize,
+    is_brief: bool,
 }
 
 /// So many events are analysed at a time.
@@ -50,11 +51,27 @@ pub struct Options {
     pub rules: Rules,
     /// All minimal violations, one for each three sites, and not one for each lock state.
     pub all: bool,
+    /// What a test is told: no cycle of more than three transactions, of reduction races alone, and
+    /// of these what may be a data race. So it is done within a time that nobody notices.
+    pub brief: bool,
+}
+
+impl Options {
+    /// See [`brief`](Self::brief).
+    pub fn brief() -> Options {
+        Options {
+            brief: true,
+            ..Options::default()
+        }
+    }
 }
 
 impl From<Rules> for Options {
     fn from(rules: Rules) -> Options {
-        Options { rules, all: false }
+        Options {
+            rules,
+            ..Options::default()
+        }
     }
 }
 
@@ -65,6 +82,8 @@ pub struct Predictions {
     pub outcome: Outcome,
     /// The numbers.
     pub ledger: Ledger,
+    /// By [`Options::brief`].
+    pub(crate) is_brief: bool,
     /// Where the findings come from. To free it takes time, which a process that ends can save.
     _tables: (Vec<Box<dyn Analysis + Send>>, Context),
 }
@@ -84,7 +103,7 @@ impl Predictor {
 
     /// The same, reduction by these rules.
     pub fn with_rules(kinds: &[AnalysisKind], options: impl Into<Options>) -> Predictor {
-        let Options { rules, all } = options.into();
+        let Options { rules, all, brief } = options.into();
         let asks = |kind| kinds.contains(&kind);
         let (minimal, blocks) = (asks(AnalysisKind::Minimal), asks(AnalysisKind::Blocks));
         let mut analyses: Vec<Box<dyn Analysis + Send>> = Vec::new();
@@ -93,7 +112,12 @@ impl Predictor {
             analyses.push(Box::new(Minimal::told_by(minimal, blocks).with_all(all)));
         }
         if blocks {
-            analyses.push(Box::new(Blocks::new()));
+            let bounds = if brief {
+                Bounds::brief()
+            } else {
+                Bounds::default()
+            };
+            analyses.push(Box::new(Blocks::with(bounds)));
         }
         if asks(AnalysisKind::Reduction) {
             analyses.push(Box::new(Reduction::by(rules)));
@@ -112,6 +136,7 @@ impl Predictor {
             } else {
                 BATCH
             },
+            is_brief: brief,
         }
     }
 
@@ -249,6 +274,10 @@ impl Predictor {
         for analysis in &mut self.analyses {
             outcome.extend(analysis.finish(&mut self.context));
         }
+        if self.is_brief {
+            let is_hint = |found: &Prediction| found.analysis == AnalysisKind::Reduction;
+            outcome.predictions.retain(|found| !is_hint(found));
+        }
         outcome.predictions = told_once(outcome.predictions);
         if self.context.reads.is_incomplete() {
             outcome.notes.push(format!(
@@ -267,6 +296,7 @@ impl Predictor {
         Predictions {
             outcome,
             ledger: self.ledger,
+            is_brief: self.is_brief,
             _tables: (self.analyses, self.context),
         }
     }

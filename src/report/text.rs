@@ -19,6 +19,8 @@ pub struct Style {
     pub anonymous_lines: bool,
     /// The terminal's width.
     pub width: usize,
+    /// What was predicted fails the test: it is an error.
+    pub denied: bool,
 }
 
 impl Style {
@@ -29,6 +31,7 @@ impl Style {
             unicode: false,
             anonymous_lines: false,
             width: 140,
+            denied: false,
         }
     }
 
@@ -73,6 +76,7 @@ pub fn render(report: &Report, style: &Style) -> String {
 pub fn render_group(group: &cause::Group<'_>, style: &Style) -> String {
     let report = group.report;
     let level = match report.tier {
+        _ if style.denied => Level::ERROR,
         Tier::Observed => Level::ERROR,
         Tier::Predicted => Level::WARNING,
         Tier::Potential => Level::NOTE,

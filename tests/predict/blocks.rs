@@ -176,3 +176,48 @@ fn reduction_misses_nothing_that_the_judge_finds_and_its_false_alarms_are_counte
     );
     assert!(real > 500 && silent > 500, "{real} {alarms} {silent}");
 }
+
+/// So many transactions, each of a strand of its own, that share a variable with the next one.
+fn ring(transactions: u32) -> Vec<Event> {
+    let work = |strand: u32| {
+        let next = (strand + 1) % transactions;
+        format!("{strand} begin, {strand} w x{strand}, {strand} w x{next}, {strand} end")
+    };
+    let text: Vec<String> = (0..transactions).map(work).collect();
+    let name = |index: u32| char::from(b'a' + index as u8).to_string();
+    let text = (0..transactions).fold(text.join(", "), |text, index| {
+        text.replace(&format!("x{index}"), &name(index))
+    });
+    trace(&text)
+}
+
+#[test]
+fn in_brief_no_cycle_of_more_than_three_transactions_is_told() {
+    let kinds = [AnalysisKind::Blocks];
+    for (transactions, told) in [(2, true), (3, true), (4, false)] {
+        let run = ring(transactions);
+        let all = predict_by(Predictor::new(&kinds), &run);
+        let pattern = format!("a cycle of {transactions} transactions");
+        let mut patterns = all.predictions.iter().map(|found| &found.pattern);
+        assert!(patterns.all(|found| *found == pattern), "{all:?}");
+        assert!(!all.predictions.is_empty(), "{pattern}");
+        let brief = predict_by(Predictor::with_rules(&kinds, Options::brief()), &run);
+        assert_eq!(!brief.predictions.is_empty(), told, "{pattern}: {brief:?}");
+        assert!(brief.notes.is_empty(), "{:?}", brief.notes);
+    }
+}
+
+#[test]
+fn in_brief_reduction_tells_of_races_alone() {
+    let run = trace(
+        "0 begin, 0 acq l, 0 r x, 0 rel l, 0 acq l, 0 w x, 0 rel l, 0 r y, 0 end, \
+         1 acq l, 1 w x, 1 rel l, 1 w y",
+    );
+    let kinds = [AnalysisKind::Reduction];
+    let all = predict_by(Predictor::new(&kinds), &run);
+    assert!(all.predictions[0].pattern.starts_with("not reducible"));
+    let brief = predict_by(Predictor::with_rules(&kinds, Options::brief()), &run);
+    assert!(brief.predictions.is_empty(), "{:?}", brief.predictions);
+    assert_eq!(brief.races, all.races);
+    assert_eq!(brief.races.len(), 1);
+}

@@ -11,8 +11,7 @@ use crate::cli::report::{Pages, window_bytes};
 use crate::cli::{Failure, Terminal, say};
 use crate::lattice::{self, Lattice, Limits, Property};
 use crate::observe::{Process, Stream};
-use crate::predict::reduction::Rules;
-use crate::predict::{AnalysisKind, Feed, Forecast};
+use crate::predict::{AnalysisKind, Feed, Forecast, Options};
 use crate::report::Report;
 use crate::trace::{AeroReader, Error, Source, Tables};
 
@@ -119,7 +118,7 @@ impl Judge {
 
     fn begin(&self, source: &dyn Source) -> UnderWay {
         let semantics = self.check.reading.semantics.unwrap_or(source.semantics());
-        let feed = || Feed::new(semantics, &AnalysisKind::ALL, Rules::default());
+        let feed = || Feed::new(semantics, &AnalysisKind::ALL, Options::brief());
         let lattice = |property: &Property| Ok(Lattice::new(property.clone(), Limits::default()));
         UnderWay {
             checking: self.check.begin(source, self.extent),

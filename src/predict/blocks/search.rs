@@ -44,8 +44,20 @@ pub(super) struct Findings<'a> {
     pub(super) compared: u64,
     pub(super) cut_short: bool,
     pub(super) predictions: Vec<Prediction>,
-    known: FxHashMap<Vec<Part>, usize>,
+    known: FxHashMap<Vec<Part>, Known>,
 }
+
+/// What became of cycles that look the same to a reader.
+#[derive(Debug, Default)]
+struct Known {
+    /// The surest of them, among the predictions.
+    at: Option<usize>,
+    /// For so many a schedule was looked for.
+    tries: usize,
+}
+
+/// How many cycles that look the same are tried until one is predicted.
+const TRIES: usize = 8;
 
 /// So many accesses are compared whatever the trace's length, so that the time stays linear in it.
 const COMPARISONS: u64 = 4 << 20;
@@ -73,7 +85,7 @@ impl<'a> Findings<'a> {
         !self.cut_short
     }
 
-    /// Tries to find a schedule for a cycle and reports it. False if there is none.
+    /// Tries to find a schedule for a cycle and reports it. False if another may be surer.
     fn report(
         &mut self,
         hops: &[(Step, Step)],
@@ -84,11 +96,16 @@ impl<'a> Findings<'a> {
         let mut accesses: Vec<Step> = steps.collect();
         accesses.sort_by_key(|step| step.access.position);
         accesses.dedup_by_key(|step| step.access.position);
-        let key = likeness(accesses.iter());
-        if let Some(&at) = self.known.get(&key) {
-            self.predictions[at].count += 1;
-            return true;
+        let known = self.known.entry(likeness(accesses.iter())).or_default();
+        let surest = known.at.map(|at| &mut self.predictions[at]);
+        let is_hint = surest.as_ref().is_none_or(|it| it.tier == Tier::Hint);
+        if let Some(surest) = surest {
+            surest.count += 1;
         }
+        if !is_hint || known.tries == TRIES {
+            return known.at.is_some();
+        }
+        known.tries += 1;
         let at = |step: &Step| {
             let position = step.access.position;
             accesses.partition_point(|step| step.access.position < position)
@@ -106,9 +123,19 @@ impl<'a> Findings<'a> {
         if self.realiser.realise(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
-        self.known.insert(key, self.predictions.len());
-        self.predictions.push(prediction);
-        true
+        let is_shown = prediction.tier < Tier::Hint;
+        match known.at.map(|at| &mut self.predictions[at]) {
+            None => {
+                known.at = Some(self.predictions.len());
+                self.predictions.push(prediction);
+            }
+            Some(surest) if is_shown => {
+                prediction.count = surest.count;
+                *surest = prediction;
+            }
+            Some(_) => {}
+        }
+        is_shown
     }
 }
 
@@ -259,6 +286,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
         // From the transaction itself, then from those that come later.
         for direct in [true, false] {
             for back in backs.clone() {
+                if self.found.contains(&(first, back)) {
+                    continue;
+                }
                 let (op, variable) = self.access((start, back));
                 let Some(nodes) = self.nodes.get(&variable).cloned() else {
                     continue;
@@ -357,6 +387,9 @@ impl<'a, 'b> Cycles<'a, 'b> {
         let hops: Vec<(Step, Step)> = (0..self.hops.len()).map(|at| self.steps(at)).collect();
         let owners = self.hops.iter().flat_map(|(a, b)| [a.0, b.0]);
         let owners: FxHashSet<usize> = owners.collect();
+        if owners.len() > self.findings.bounds.transactions {
+            return;
+        }
         // Where order on all schedules leads from one transaction to another, it need not do so
         // before the latter's end.
         let pairs = self.hops.windows(2);
