@@ -436,5 +436,7 @@ pub mod __private {
     #[cfg(feature = "check")]
     pub use crate::operation::{Access, Operation, operate};
     #[cfg(feature = "check")]
+    pub use aerodrome_macros::plain_test;
+    #[cfg(feature = "check")]
     pub use std::panic::Location;
 }

@@ -160,7 +160,7 @@ pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     );
     let tokens = unwrapped(item);
     let expanded = match item::read(&tokens) {
-        Kind::Function(function) => test_function(&tokens, &function, &arguments),
+        Kind::Function(function) => test_function(&tokens, &function, &arguments, "run_test"),
         Kind::Other(found, span) => Err(no_test(span, found)),
         Kind::Impl(_) => Err(no_test(tokens[0].span(), "an `impl` block")),
     };
@@ -171,6 +171,24 @@ pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
             finish(errors, tokens.into_iter().collect())
         }
     }
+}
+
+/// A `#[test]` that may be explored. Where it is no test that could be, it is std's own, which has
+/// its own errors.
+pub(crate) fn plain_test(item: TokenStream) -> TokenStream {
+    let tokens = unwrapped(item);
+    let expanded = match item::read(&tokens) {
+        Kind::Function(function) => {
+            let arguments = Arguments::default();
+            test_function(&tokens, &function, &arguments, "run_plain_test").ok()
+        }
+        _ => None,
+    };
+    expanded.unwrap_or_else(|| {
+        let mut test = source("#[::core::prelude::v1::test]", Span::call_site());
+        test.extend(tokens);
+        test
+    })
 }
 
 fn finish(errors: Vec<Error>, item: TokenStream) -> TokenStream {
@@ -447,7 +465,8 @@ fn no_test(span: Span, found: &str) -> Error {
     )
 }
 
-/// The test as a plain `#[test]` around the function as it was, which `run_test` runs and judges:
+/// The test as a plain `#[test]` around the function as it was, which `run_test` runs and judges,
+/// or another function of that kind does:
 ///
 /// ```text
 /// #[::core::prelude::v1::test]
@@ -460,6 +479,7 @@ fn test_function(
     tokens: &[TokenTree],
     function: &Function,
     arguments: &Arguments,
+    run: &str,
 ) -> Result<TokenStream, Error> {
     let name = &function.name;
     let returns_unit = test_returns_unit(tokens, function)?;
@@ -502,7 +522,7 @@ fn test_function(
     let mut call = settings(arguments, panics, span);
     call.extend(source(",", span));
     call.extend([TokenTree::from(name.clone())]);
-    let mut run = path(arguments, "::__private::run_test");
+    let mut run = path(arguments, &format!("::__private::{run}"));
     run.extend([group(Delimiter::Parenthesis, call, span)]);
     if returns_unit {
         run = source("let _ =", span)

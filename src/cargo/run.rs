@@ -109,6 +109,7 @@ impl Prepared {
         command.env("RUSTC_WORKSPACE_WRAPPER", &self.programs.rustc);
         command.env("RUSTDOC", &self.programs.rustdoc);
         command.env("AERODROME_SUMMARY", &summary);
+        command.envs(options.explore.settings());
         more(&mut command);
         if let Some(reports) = reports {
             command.env("AERODROME_REPORT", reports);
