@@ -435,6 +435,7 @@ pub mod __private {
     pub use crate::mark::{ExitCode, Test};
     #[cfg(feature = "check")]
     pub use crate::operation::{Access, Operation, operate};
+    pub use ::std::prelude::v1::test as std_test;
     #[cfg(feature = "check")]
     pub use aerodrome_macros::plain_test;
     #[cfg(feature = "check")]

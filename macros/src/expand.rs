@@ -185,7 +185,7 @@ pub(crate) fn plain_test(item: TokenStream) -> TokenStream {
         _ => None,
     };
     expanded.unwrap_or_else(|| {
-        let mut test = source("#[::core::prelude::v1::test]", Span::call_site());
+        let mut test = std_test(&Arguments::default());
         test.extend(tokens);
         test
     })
@@ -238,6 +238,15 @@ fn path(arguments: &Arguments, rest: &str) -> TokenStream {
         .into_iter()
         .chain(source(rest, Span::mixed_site()))
         .collect()
+}
+
+/// Std's `#[test]`, by a path that leads there whatever stands in std's place.
+fn std_test(arguments: &Arguments) -> TokenStream {
+    let attribute = path(arguments, "::__private::std_test");
+    let bracket = group(Delimiter::Bracket, attribute, Span::mixed_site());
+    let mut tokens = source("#", Span::mixed_site());
+    tokens.extend([bracket]);
+    tokens
 }
 
 fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
@@ -469,7 +478,7 @@ fn no_test(span: Span, found: &str) -> Error {
 /// or another function of that kind does:
 ///
 /// ```text
-/// #[::core::prelude::v1::test]
+/// #[::aerodrome::__private::std_test]
 /// fn name() -> ::aerodrome::__private::ExitCode {        // no return type where the function has none: `#[should_panic]` needs that
 ///     fn name() -> Result<(), Error> { /* the body as it was */ }
 ///     ::aerodrome::__private::run_test(::aerodrome::__private::Test::new(1), name)
@@ -532,7 +541,7 @@ fn test_function(
             .collect();
     }
 
-    let mut outer = source("#[::core::prelude::v1::test]", span);
+    let mut outer = std_test(arguments);
     outer.extend(attribute_tokens(&kept));
     outer.extend(tokens[head..function.signature.start].iter().cloned());
     outer.extend(source("()", span));

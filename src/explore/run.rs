@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::{ExitCode, Termination};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::Instant;
+
+use rustc_hash::FxHashSet;
 
 use super::found::{Exploration, Found, Problem};
 use super::settings::Explore;
-use super::task::Pinned;
+use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
 use crate::collect::check;
@@ -41,6 +43,7 @@ struct Explorer<'a, F> {
     root: u32,
     exploration: Exploration,
     has_waited: bool,
+    before: Arc<FxHashSet<task::Id>>,
 }
 
 /// A run, judged.
@@ -82,6 +85,7 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
             root,
             exploration: Exploration::default(),
             has_waited: false,
+            before: untracked(|| Arc::new(task::all().into_iter().collect())),
         })
     }
 
@@ -153,6 +157,7 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
         let limits = Limits {
             steps: self.settings.steps,
             has_waited: self.has_waited,
+            before: self.before.clone(),
         };
         let world = untracked(|| World::new(planner, self.root, limits));
         untracked(|| self.watcher.watch(Some(world.clone())));

@@ -1,7 +1,7 @@
 //! Threads, as the operating system sees them: what they are doing, and where they may run.
 
 /// A thread's number in the operating system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Id(u32);
 
 /// The current thread.
@@ -15,6 +15,25 @@ pub(super) fn current() -> Option<Id> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn current() -> Option<Id> {
     None
+}
+
+/// All threads of the process.
+#[cfg(target_os = "linux")]
+pub(super) fn all() -> Vec<Id> {
+    let tasks = std::fs::read_dir("/proc/self/task");
+    let names = tasks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|task| task.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok().map(Id))
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn all() -> Vec<Id> {
+    Vec::new()
 }
 
 impl Id {

@@ -47,9 +47,15 @@ const IDLE: u32 = 64;
 /// After so many, nobody is going to.
 const LIVELOCK: u32 = 256;
 
-/// For how long nobody may be able to go on before that counts as a deadlock, the first time and
-/// later: a thread that is not ours may be about to change something.
-const GRACE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(10)];
+/// For how long nobody may be able to go on before that counts as a deadlock, because a thread that
+/// is not ours may be about to change something.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The same where a deadlock was found in a run before this one.
+const GRACE_AGAIN: Duration = Duration::from_millis(10);
+
+/// The same where the test has started threads that are not ours.
+const GRACE_AMONG_STRANGERS: Duration = Duration::from_secs(10);
 
 /// The run that seats belong to.
 pub(super) struct World {
@@ -60,11 +66,13 @@ pub(super) struct World {
 }
 
 /// What ends a run early.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) steps: u64,
     /// Whether a deadlock was found before: then there is no need to wait long for others.
     pub(super) has_waited: bool,
+    /// The threads that were there before the exploration.
+    pub(super) before: Arc<FxHashSet<task::Id>>,
 }
 
 struct State {
@@ -380,8 +388,16 @@ impl World {
         (state.turn.is_none() && state.end.is_none()).then_some(state)
     }
 
-    fn grace(&self) -> Duration {
-        GRACE[usize::from(self.limits.has_waited)]
+    fn grace(&self, state: &State) -> Duration {
+        if self.limits.has_waited {
+            return GRACE_AGAIN;
+        }
+        let is_ours = |task| state.seats.iter().any(|seat| seat.task == Some(task));
+        let is_stranger = |&task: &task::Id| !self.limits.before.contains(&task) && !is_ours(task);
+        match task::all().iter().any(is_stranger) {
+            true => GRACE_AMONG_STRANGERS,
+            false => GRACE,
+        }
     }
 
     /// Nobody of ours can go on. Whoever is not ours has a moment to change that; nothing if it
@@ -393,7 +409,8 @@ impl World {
     ) -> Option<MutexGuard<'a, State>> {
         let since = Instant::now();
         let changes = state.changes;
-        while since.elapsed() < self.grace() {
+        let grace = self.grace(&state);
+        while since.elapsed() < grace {
             state = self.rest(state)?;
             if state.changes != changes || state.somebody_can() {
                 return Some(state);
