@@ -23,6 +23,8 @@ pub struct Exploration {
     pub last_different: u64,
     /// Whether all schedules were explored, up to the order of operations that do not conflict.
     pub is_exhaustive: bool,
+    /// Whether the test has started no thread that can be controlled: it ran once.
+    pub is_sequential: bool,
     /// How many runs were let go before their end: at the limit of steps, say.
     pub abandoned: u64,
     /// The steps of all runs, and how many of them were taken by strands that had been waiting for
@@ -141,7 +143,7 @@ impl Display for Problem {
 
 impl Found {
     /// How it was found, and how to see it again, in two lines.
-    pub(crate) fn how(&self, schedules: u64, test: Option<&str>) -> String {
+    pub(crate) fn how(&self, test: Option<&str>) -> String {
         let Found {
             schedule,
             run,
@@ -152,7 +154,7 @@ impl Found {
         let plural = if *switches == 1 { "" } else { "es" };
         let test = test.unwrap_or("");
         format!(
-            "found in schedule {run} of {schedules} ({}, seed {}); came back in {back} of {of} \
+            "found in schedule {run} ({}, seed {}); came back in {back} of {of} \
              replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} cargo test {test}",
             schedule.plan, schedule.seed
         )
@@ -163,6 +165,9 @@ impl Exploration {
     /// What was covered, in one line.
     pub(crate) fn summary(&self, plan: Name) -> String {
         let time = self.time.as_secs_f32();
+        if self.is_sequential {
+            return "1 schedule: the test starts no thread".to_owned();
+        }
         if self.is_exhaustive {
             let verdict = match self.found {
                 Some(_) => "explored",

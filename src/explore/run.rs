@@ -62,6 +62,7 @@ impl Default for Exploration {
             different: 0,
             last_different: 0,
             is_exhaustive: false,
+            is_sequential: false,
             abandoned: 0,
             steps: 0,
             outside: 0,
@@ -125,7 +126,7 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
             }
             if run.outcome.strands.len() == 1 {
                 // There is nobody to give the turn to.
-                self.exploration.is_exhaustive = true;
+                self.exploration.is_sequential = true;
                 break;
             }
             planner = next;

@@ -179,7 +179,7 @@ struct Seat {
     /// When it last had the turn.
     ran: u64,
     awake: Arc<Condvar>,
-    task: Option<task::Id>,
+    task: Option<task::Registered>,
     held: Vec<Held>,
 }
 
@@ -265,7 +265,7 @@ impl World {
     pub(super) fn new(plan: Planner, root: u32, limits: Limits) -> Arc<World> {
         let mut first = Seat::new(root, vec![0]);
         first.status = Status::Running;
-        first.task = task::current();
+        first.task = task::Registered::new();
         Arc::new(World {
             state: Mutex::new(State {
                 plan: Some(plan),
@@ -324,7 +324,7 @@ impl World {
     pub(super) fn progress(&self) -> (u64, Option<task::Id>) {
         let state = self.lock();
         let running = state.turn.filter(|_| state.end.is_none());
-        let task = running.and_then(|seat| state.seats[seat].task);
+        let task = running.and_then(|seat| Some(state.seats[seat].task.as_ref()?.0));
         (state.steps.len() as u64, task)
     }
 
@@ -388,14 +388,10 @@ impl World {
         (state.turn.is_none() && state.end.is_none()).then_some(state)
     }
 
-    fn grace(&self, state: &State) -> Duration {
-        if self.limits.has_waited {
-            return GRACE_AGAIN;
-        }
-        let is_ours = |task| state.seats.iter().any(|seat| seat.task == Some(task));
-        let is_stranger = |&task: &task::Id| !self.limits.before.contains(&task) && !is_ours(task);
-        match task::all().iter().any(is_stranger) {
-            true => GRACE_AMONG_STRANGERS,
+    fn grace(&self) -> Duration {
+        match self.limits.has_waited {
+            true => GRACE_AGAIN,
+            false if task::are_strangers(&self.limits.before) => GRACE_AMONG_STRANGERS,
             false => GRACE,
         }
     }
@@ -409,7 +405,7 @@ impl World {
     ) -> Option<MutexGuard<'a, State>> {
         let since = Instant::now();
         let changes = state.changes;
-        let grace = self.grace(&state);
+        let grace = self.grace();
         while since.elapsed() < grace {
             state = self.rest(state)?;
             if state.changes != changes || state.somebody_can() {
@@ -847,7 +843,7 @@ impl Control for SeatOf {
 
     fn start(&self) {
         let mut state = self.world.lock();
-        state.seats[self.seat].task = task::current();
+        state.seats[self.seat].task = task::Registered::new();
         self.sleep(state);
     }
 
@@ -855,6 +851,7 @@ impl Control for SeatOf {
         let mut state = self.world.lock();
         let seat = &mut state.seats[self.seat];
         seat.status = Status::Gone;
+        seat.task = None;
         seat.pending = None;
         state.changes += 1;
         state.idle = 0;
