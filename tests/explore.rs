@@ -230,7 +230,7 @@ mod outside {
     use super::*;
 
     /// Explores `f`, which is right, and says how often its runs were outside.
-    fn explored(schedules: u64, f: impl Fn()) -> u64 {
+    fn explored(schedules: u64, f: impl Fn() + Sync) -> u64 {
         let start = Instant::now();
         let exploration = explore(pos(schedules), f);
         assert_eq!(problem(&exploration), None);
@@ -310,7 +310,7 @@ mod outside {
     #[test]
     fn a_pool_that_nobody_forked() {
         type Job = Box<dyn FnOnce() + Send>;
-        // Real threads, as those of a library that is not tracked.
+        // A real thread, as those of a library that is not tracked.
         let (jobs, queue) = mpsc::channel::<Job>();
         let pool = std::thread::spawn(move || queue.iter().for_each(|job| job()));
         explored(20, || {
@@ -370,4 +370,29 @@ mod outside {
             left.store(true, Ordering::Relaxed);
         });
     }
+}
+
+/// Hash tables have the same order in each run, so what depends on it can be replayed.
+#[test]
+fn what_depends_on_the_order_of_a_hash_table_comes_back() {
+    let exploration = explore(pos(50), || {
+        let count = AtomicU32::new(0);
+        let numbers: std::collections::HashSet<u32> = (0..20).collect();
+        twice(|| {
+            for number in &numbers {
+                let seen = count.load(Ordering::Relaxed);
+                if seen == *number {
+                    count.store(seen + 1, Ordering::Relaxed);
+                }
+            }
+        });
+        let thread = thread::spawn(|| {
+            let numbers: std::collections::HashSet<u32> = (0..20).collect();
+            numbers.into_iter().next()
+        });
+        assert_ne!(thread.join().unwrap(), numbers.into_iter().next());
+        assert_eq!(count.into_inner(), 0);
+    });
+    let found = exploration.found.expect("found");
+    assert_eq!(found.replays, (2, 2), "{found:?}");
 }

@@ -1,7 +1,7 @@
 //! Running a test again and again.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
 use std::sync::{Arc, Once};
 use std::time::Instant;
@@ -16,8 +16,9 @@ use super::world::{Limits, Outcome, Panic, Planner, World};
 use crate::collect::check;
 use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
 use crate::record::control::{Controlled, Doomed, note_panic};
-use crate::record::{self, untracked};
+use crate::record::{self, Pen, untracked};
 use crate::report::Report;
+use crate::thread::scope_parts::{ExitHere, Forked};
 
 /// How often a failing schedule is repeated before it is told.
 const REPLAYS: u32 = 2;
@@ -26,7 +27,7 @@ const REPLAYS: u32 = 2;
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
 /// and a livelock.
-pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R) -> Exploration {
+pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
     let explorer = Explorer::new(&settings, f);
     match explorer {
         Some(explorer) => explorer.explore(),
@@ -40,7 +41,6 @@ struct Explorer<'a, F> {
     f: F,
     watcher: Watcher,
     _pinned: Option<Pinned>,
-    root: u32,
     exploration: Exploration,
     has_waited: bool,
     before: Arc<FxHashSet<task::Id>>,
@@ -72,18 +72,17 @@ impl Default for Exploration {
     }
 }
 
-impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
+impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
     /// Nothing where this thread is not tracked.
     fn new(settings: &'a Explore, f: F) -> Option<Self> {
         hook_panics();
-        let root = record::pen()?.strand();
+        record::pen()?;
         let watcher = untracked(Watcher::start);
         Some(Explorer {
             settings,
             f,
             watcher,
             _pinned: untracked(Pinned::new),
-            root,
             exploration: Exploration::default(),
             has_waited: false,
             before: untracked(|| Arc::new(task::all().into_iter().collect())),
@@ -160,24 +159,28 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
             has_waited: self.has_waited,
             before: self.before.clone(),
         };
-        let world = untracked(|| World::new(planner, self.root, limits));
-        untracked(|| self.watcher.watch(Some(world.clone())));
-        let judged = check(|| {
-            let controlled = Controlled::new(world.root());
-            let result = catch_unwind(AssertUnwindSafe(&self.f));
-            drop(controlled);
-            (result, untracked(|| world.finish()))
-        });
-        untracked(|| self.watcher.watch(None));
-        let (result, outcome) = judged.value;
-        let reports = judged.violations;
-        let problem = problem(result, &outcome, &reports);
-        Run {
-            outcome,
-            problem,
-            reports,
-            incomplete: judged.incomplete,
-        }
+        let (f, watcher) = (&self.f, &self.watcher);
+        on_new_thread(|| {
+            let root = record::pen().map_or(u32::MAX, Pen::strand);
+            let world = untracked(|| World::new(planner, root, limits));
+            untracked(|| watcher.watch(Some(world.clone())));
+            let judged = check(|| {
+                let controlled = Controlled::new(world.root());
+                let result = catch_unwind(AssertUnwindSafe(f));
+                drop(controlled);
+                (result, untracked(|| world.finish()))
+            });
+            untracked(|| watcher.watch(None));
+            let (result, outcome) = judged.value;
+            let reports = judged.violations;
+            let problem = problem(result, &outcome, &reports);
+            Run {
+                outcome,
+                problem,
+                reports,
+                incomplete: judged.incomplete,
+            }
+        })
     }
 
     fn replay(
@@ -217,6 +220,28 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
             switches,
         })
     }
+}
+
+/// Runs `f` on a thread that nothing has run on before, so that its thread-local variables, the
+/// keys of its hash tables among them, are the same in each run.
+fn on_new_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    let here = std::thread::current();
+    let name = here.name().unwrap_or("main");
+    let (forked, child) = Forked::new(Some(name));
+    let main = move || {
+        let _exit = child.map(|child| {
+            child.start();
+            ExitHere
+        });
+        f()
+    };
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn_scoped(scope, main);
+        thread.expect("failed to spawn thread").join()
+    });
+    forked.joined_quietly();
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 /// How often the turn went from a strand that could have gone on to another one.

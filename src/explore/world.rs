@@ -175,6 +175,8 @@ struct Seat {
     nth: u32,
     block: u32,
     blocks: u32,
+    /// How often the strand has asked for random bytes.
+    randoms: u64,
     looks: Looks,
     /// When it last had the turn.
     ran: u64,
@@ -685,6 +687,7 @@ impl Seat {
             nth: 0,
             block: 0,
             blocks: 0,
+            randoms: 0,
             looks: Looks::default(),
             ran: 0,
             awake: Arc::new(Condvar::new()),
@@ -863,6 +866,13 @@ impl Control for SeatOf {
 
     fn now(&self) -> Instant {
         self.world.start + self.world.lock().ahead
+    }
+
+    fn random(&self) -> u64 {
+        let mut state = self.world.lock();
+        let seat = &mut state.seats[self.seat];
+        seat.randoms += 1;
+        seat.key.wrapping_mul(seat.randoms | 1)
     }
 
     fn panics(&self, message: String, place: String) {

@@ -26,10 +26,12 @@ mod pause;
 mod scoped;
 
 /// What other scoped threads are made of.
-#[cfg(all(feature = "check", feature = "crossbeam-utils"))]
+#[cfg(feature = "check")]
 pub(crate) mod scope_parts {
     pub(crate) use super::handle::{ExitHere, Forked};
+    #[cfg(feature = "crossbeam-utils")]
     pub(crate) use super::park::{Parker, Token};
+    #[cfg(feature = "crossbeam-utils")]
     pub(crate) use super::scoped::{Children, JoinAll, WaitForAll};
 }
 
