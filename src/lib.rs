@@ -414,7 +414,7 @@ pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_v
 #[cfg(feature = "check")]
 pub use self::explore::{Exploration, Explore, Found, Problem, explore};
 pub use self::hint::restart;
-pub use self::mark::{atomic, not_atomic, test, untracked};
+pub use self::mark::{atomic, not_atomic, outside, test, untracked};
 #[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;

@@ -51,7 +51,7 @@ pub struct Found {
     pub run: u64,
     /// In how many of how many repetitions the same problem came back.
     pub replays: (u32, u32),
-    /// How often the schedule gives the turn to another strand that had not been waiting for it.
+    /// How often the turn went to another strand.
     pub switches: usize,
 }
 
@@ -121,6 +121,11 @@ fn sentence(waits: &Waits, name: &impl Fn(u32) -> String) -> String {
     text
 }
 
+/// The command that runs the tests: whoever wraps Cargo says so.
+fn command() -> String {
+    std::env::var("AERODROME_COMMAND").unwrap_or_else(|_| "cargo test".to_owned())
+}
+
 fn place(site: u32) -> Option<&'static Location<'static>> {
     code::location(site)
 }
@@ -155,8 +160,10 @@ impl Found {
         let test = test.unwrap_or("");
         format!(
             "found in schedule {run} ({}, seed {}); came back in {back} of {of} \
-             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} cargo test {test}",
-            schedule.plan, schedule.seed
+             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} {} {test}",
+            schedule.plan,
+            schedule.seed,
+            command()
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Running a test again and again.
 
 use std::any::Any;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
 use std::sync::{Arc, Once};
@@ -44,6 +45,7 @@ struct Explorer<'a, F> {
     exploration: Exploration,
     has_waited: bool,
     before: Arc<FxHashSet<task::Id>>,
+    processors: Option<NonZero<usize>>,
 }
 
 /// A run, judged.
@@ -78,6 +80,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
         hook_panics();
         record::pen()?;
         let watcher = untracked(Watcher::start);
+        let processors = std::thread::available_parallelism().ok();
         Some(Explorer {
             settings,
             f,
@@ -86,6 +89,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             exploration: Exploration::default(),
             has_waited: false,
             before: untracked(|| Arc::new(task::all().into_iter().collect())),
+            processors,
         })
     }
 
@@ -158,6 +162,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             steps: self.settings.steps,
             has_waited: self.has_waited,
             before: self.before.clone(),
+            processors: self.processors,
         };
         let (f, watcher) = (&self.f, &self.watcher);
         on_new_thread(|| {
@@ -244,7 +249,7 @@ fn on_new_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-/// How often the turn went from a strand that could have gone on to another one.
+/// How often the turn went to another strand.
 fn switches(outcome: &Outcome) -> usize {
     let seats = outcome.steps.windows(2);
     seats.filter(|pair| pair[0].seat != pair[1].seat).count()

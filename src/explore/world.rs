@@ -19,6 +19,7 @@
 //! nobody can go on, real operations would block for ever, so each strand unwinds from where it
 //! waits.
 
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,6 +74,8 @@ pub(super) struct Limits {
     pub(super) has_waited: bool,
     /// The threads that were there before the exploration.
     pub(super) before: Arc<FxHashSet<task::Id>>,
+    /// On how many processors the test would run.
+    pub(super) processors: Option<NonZero<usize>>,
 }
 
 struct State {
@@ -122,7 +125,6 @@ impl Numbers {
 pub(super) struct Step {
     pub(super) seat: u32,
     pub(super) next: Announced,
-    pub(super) how: How,
 }
 
 /// Why a run could not go on.
@@ -515,7 +517,6 @@ impl State {
         self.steps.push(Step {
             seat: action.seat,
             next: wanted.next,
-            how: action.how,
         });
         seat.nth += 1;
         seat.ran = step as u64;
@@ -866,6 +867,10 @@ impl Control for SeatOf {
 
     fn now(&self) -> Instant {
         self.world.start + self.world.lock().ahead
+    }
+
+    fn processors(&self) -> Option<NonZero<usize>> {
+        self.world.limits.processors
     }
 
     fn random(&self) -> u64 {

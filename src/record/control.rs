@@ -12,6 +12,7 @@
 //! its next announcement, so the real operation that follows does not block, and a release needs
 //! no hook after the real unlock: when another strand is chosen, the unlock has happened.
 
+use std::num::NonZero;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -189,6 +190,9 @@ pub(crate) trait Control: Send + Sync {
 
     /// The time that the strand sees.
     fn now(&self) -> Instant;
+
+    /// On how many processors the program may run.
+    fn processors(&self) -> Option<NonZero<usize>>;
 
     /// A number that belongs to the strand's place in the run: another one each time.
     fn random(&self) -> u64;
@@ -493,6 +497,12 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn now() -> Instant {
     let control = strand().control().cloned();
     control.map_or_else(Instant::now, |control| untracked(|| control.now()))
+}
+
+/// On how many processors the program may run, if the current strand is controlled: it and its
+/// like may be kept on one.
+pub(crate) fn processors() -> Option<NonZero<usize>> {
+    strand().control()?.processors()
 }
 
 /// Random bytes that belong to a strand's place in its run.

@@ -39,7 +39,7 @@ pub(crate) mod scope_parts {
 pub use self::{
     handle::{Builder, JoinHandle, spawn},
     park::{Thread, current, park, park_timeout},
-    pause::{sleep, yield_now},
+    pause::{available_parallelism, sleep, yield_now},
     scoped::{Scope, ScopedJoinHandle, scope},
 };
 #[cfg(feature = "check")]
