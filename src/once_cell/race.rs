@@ -47,7 +47,7 @@ macro_rules! cell {
             #[inline]
             #[track_caller]
             pub fn get(&self) -> Option<$Seen> {
-                self.object.look(What::Read, Location::caller(), || self.inner.get())
+                self.object.look_anew(Location::caller(), || self.inner.get())
             }
 
             /// As once_cell's: a write, or a read where there was a value.

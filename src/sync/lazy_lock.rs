@@ -80,7 +80,7 @@ impl<T, F> LazyLock<T, F> {
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
         this.object
-            .look(What::Read, Location::caller(), || this.value.get())
+            .look_anew(Location::caller(), || this.value.get())
     }
 }
 

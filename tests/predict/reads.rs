@@ -47,6 +47,7 @@ fn events(text: &str) -> Vec<Event> {
         let strand = StrandId(strand.trim().parse().expect("a strand's number"));
         let mut words = rest.split_whitespace();
         while let Some(word) = words.next() {
+            let (word, place) = word.split_once('@').unwrap_or((word, ""));
             let op = match word {
                 "begin" => Op::Begin,
                 "end" => Op::End,
@@ -57,6 +58,7 @@ fn events(text: &str) -> Vec<Event> {
                 "cas" => Op::CompareExchange,
                 "fail" => Op::CompareExchangeFailed,
                 "pause" => Op::Pause,
+                "restart" => Op::Restart,
                 "add" => Op::Update(Update::Add),
                 "or" => Op::Update(Update::Or),
                 "max" => Op::Update(Update::Max),
@@ -67,10 +69,10 @@ fn events(text: &str) -> Vec<Event> {
                 "exit" => Op::Exit,
                 other => panic!("unknown operation {other}"),
             };
-            let mut site = 1000 + events.len() as u32 + 1;
+            let mut site = place.parse().unwrap_or(1000 + events.len() as u32 + 1);
             let target = match op {
                 Op::Begin | Op::End => 1,
-                Op::Notify | Op::Exit | Op::Pause => 0,
+                Op::Notify | Op::Exit | Op::Pause | Op::Restart => 0,
                 Op::Fork => words.next().expect("a strand").parse().expect("a number"),
                 _ => {
                     let object = words.next().expect("an object");
@@ -636,4 +638,66 @@ fn a_read_may_have_seen_the_write_of_a_strand_that_does_nothing_else() {
         "0: acq L rel L; 1: begin; 0: acq K; 2: acq M; 3: or v; 2: acq L; 0: or v; 4: add w; 0: r w; \
          2: rel L; 1: acq L add v w v rel L",
     );
+}
+
+#[test]
+fn every_occurrence_is_judged_until_one_is_feasible() {
+    // The other strand writes after the flag alone: the first time is before that, the second not.
+    let gap = "begin r x@1 w x@2 end";
+    let other = "1: r f@8 w x@3";
+    predicted(&format!("0: {gap} w f@7 {gap}; {other}"));
+    predicted(&format!("0: {gap} {gap} {gap} w f@7 {gap} {gap}; {other}"));
+    // It has never come after the flag.
+    silent(&format!("0: {gap} {gap} w f@7; {other}"));
+    // The one between, too: what it did before it gave the flag away is impossible, what it did
+    // later is not.
+    let between = "w x@3";
+    predicted(&format!("1: {between} w f@7; 0: r f@8 {gap}; 1: {between}"));
+    silent(&format!("1: {between} {between} w f@7; 0: r f@8 {gap}"));
+}
+
+#[test]
+fn a_vain_look_and_its_own_pause_decide_nothing() {
+    // `try_recv` that finds nothing is a look at the channel and a pause, at one place.
+    let poll = "begin r c@1 pause@1 end";
+    let fill = "begin w c@5 w c@6 end";
+    predicted(&format!("0: {poll}; 1: {fill}"));
+    // Its program pauses, or it looks there again: it polls.
+    silent("0: begin r c@1 pause@1 pause@2 end; 1: begin w c@5 w c@6 end");
+    silent("0: begin r c@1 pause@1 r c@1 pause@1 end; 1: begin w c@5 w c@6 end");
+}
+
+#[test]
+fn who_waits_for_its_turn_shows_it_for_nobody() {
+    // Outside of blocks: `while turn.load() != me {}`, and then its work.
+    let turn = "begin r d@3 w d@4 end w t@5";
+    silent(&format!("1: r t@1; 0: r t@1 {turn}; 1: r t@1 {turn}"));
+    silent(&format!(
+        "1: r t@1 pause@2; 0: r t@1 {turn}; 1: r t@1 {turn}"
+    ));
+    // With a `Condvar`, which takes back what was read outside of blocks, or a lock that is polled.
+    let turn = "begin r d@3 w d@4 end acq T w T@5 rel T notify";
+    let go = "acq T r T@1 rel T";
+    silent(&format!("1: acq T rel T; 0: {go} {turn}; 1: {go} {turn}"));
+    silent(&format!("1: {go}; 0: {go} {turn}; 1: {go} {turn}"));
+    // A load and a store of a number that is the same for all.
+    predicted("1: begin r n@1 w n@2 end; 0: begin r n@1 w n@2 end");
+    predicted("1: r n@1 w n@2 r n@1 w n@2; 0: begin r n@1 w n@2 end");
+    // The turn is given on too early.
+    let early = "r t@1 w t@5 begin r d@3 w d@4 end";
+    predicted(&format!("1: r t@1; 0: {early}; 1: {early}"));
+}
+
+#[test]
+fn where_a_block_has_started_anew_its_compare_binds() {
+    // A version is read, and compared under the lock before the write.
+    let work = "begin acq V r V@1 rel V acq V r V@2 w V@3 rel V end";
+    let fails = "acq V r V@1 rel V acq V r V@2 rel V restart";
+    let retried = format!("0: begin {fails} acq V r V@1 rel V acq V r V@2 w V@3 rel V end");
+    silent(&format!("1: {work}; {retried}"));
+    // It does not compare.
+    let blind = "begin acq V r V@1 rel V acq V w V@3 rel V end";
+    predicted(&format!("1: {blind}; 0: {blind}"));
+    // Nobody compares what another block does.
+    predicted(&format!("{retried}; 1: {blind}; 2: {blind}"));
 }

@@ -20,7 +20,7 @@ pub enum Belief {
 }
 
 /// A strand of a schedule in the making.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Progress {
     /// How far it has come.
     to: u64,
@@ -28,6 +28,8 @@ struct Progress {
     has_strayed: bool,
     /// A counter's result was another one, since a block began or ended.
     has_other_result: bool,
+    /// What was seen of locks' contents since a block began or ended, and what on this run.
+    contents: Vec<(ObjectId, u64, u64)>,
 }
 
 /// A schedule in the making, as far as values count.
@@ -75,6 +77,7 @@ impl<'a> Replay<'a> {
         let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
             (strand.path, strand.has_other_result) = (Path::default(), false);
+            strand.contents.clear();
         }
         let (seen, value) = (current.seen_by(event.op), current.value());
         let is_own = current.writer.is_some_and(|by| by.event.strand == id);
@@ -86,6 +89,19 @@ impl<'a> Replay<'a> {
         let is_result = self.reads.is_result(look) || is_taken && look.is_counter();
         let is_same =
             (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
+        if !is_variable {
+            let before = strand.contents.iter().rev().copied();
+            let before = before
+                .filter(|&(object, ..)| object == event.object())
+                .next();
+            let is_kept = before.map_or(is_same, |(_, now, then)| {
+                (now == value) == (then == look.value)
+            });
+            if position <= last && !is_kept && self.reads.is_compared(look) {
+                return false;
+            }
+            strand.contents.push((event.object(), value, look.value));
+        }
         // A setter after its like, or of which nobody has shown that it would still set.
         let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
         let binds = self.reads.binds(look, position < last) || position == last && is_again;
@@ -96,7 +112,7 @@ impl<'a> Replay<'a> {
                 Path::default()
             };
             let is_shown = self.reads.shown.contains(&look.shown(seen, path))
-                && !self.reads.recorded.retried.contains(&look.place());
+                && self.reads.is_same_for_all(look);
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
             if current.unseen.is_some() || !is_shown || is_exchange || is_result {

@@ -89,7 +89,7 @@ impl Object<Clock> {
         self.look_after(self.last_moment(what), what, site, read)
     }
 
-    /// The same for the program's read of an atomic.
+    /// The same for the program's read of an atomic or a cell.
     #[inline]
     pub(crate) fn look_anew<R>(&self, site: &'static Location<'static>, read: impl Fn() -> R) -> R {
         self.look_after(self.last_moment_anew(), What::Read, site, read)

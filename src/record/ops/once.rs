@@ -53,7 +53,7 @@ impl<T> OnceCore<T> {
     #[track_caller]
     pub(crate) fn get(&self) -> Option<&T> {
         self.object
-            .look(What::Read, Location::caller(), || self.value.get())
+            .look_anew(Location::caller(), || self.value.get())
     }
 
     /// A read; an atomic block ends before it waits and begins again after.
@@ -201,7 +201,7 @@ impl Done {
     #[inline]
     #[track_caller]
     pub(crate) fn look(&self, site: &'static Location<'static>) -> bool {
-        self.object.look(What::Read, site, || self.peek())
+        self.object.look_anew(site, || self.peek())
     }
 
     /// Does it by `enter`, which calls what it is given while it keeps others out; or waits, and
