@@ -310,7 +310,7 @@ impl Predictor {
 /// order.
 fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     // Stable: of the equally sure, the first analysis tells it.
-    predictions.sort_by_key(|found| found.tier);
+    predictions.sort_by_key(Prediction::doubt);
     let mut known: FxHashMap<(bool, Vec<Part>), usize> = FxHashMap::default();
     let mut told: Vec<Prediction> = Vec::new();
     for found in predictions {

@@ -500,6 +500,7 @@ impl Minimal {
             pattern: words.join(", "),
             accesses: steps.to_vec(),
             schedule: Vec::new(),
+            depends: None,
             notes: Vec::new(),
             count,
         };
@@ -517,10 +518,14 @@ impl Minimal {
         if self.only_blocks {
             prediction.analysis = AnalysisKind::Blocks;
         }
-        if best.as_ref().is_none_or(|best| prediction.tier < best.tier) {
+        let is_sure = prediction.depends.is_none();
+        if best
+            .as_ref()
+            .is_none_or(|best| prediction.doubt() < best.doubt())
+        {
             *best = Some(prediction);
         }
-        matches!(answer, Answer::Predicted | Answer::Window)
+        matches!(answer, Answer::Predicted | Answer::Window) && is_sure
     }
 
     /// What was cut short.

@@ -2,6 +2,7 @@
 
 use super::Reads;
 use super::look::{Look, Path, is_read};
+use super::told::Told;
 use super::values::{Current, Writer};
 use crate::dense::Dense;
 use crate::predict::{Prediction, Run};
@@ -13,8 +14,12 @@ use rustc_hash::FxHashMap;
 pub enum Belief {
     /// All that bind see what they saw.
     Believable,
+    /// The same, but for one of a lock's content, at this position, which may decide.
+    Depends(u64),
     /// The one at this position does not.
     Doubtful(u64),
+    /// The strand of this access cannot know the object yet.
+    Untold(u64),
     /// There were more accesses than room, or the schedules that were judged were too long.
     Unknown,
 }
@@ -39,6 +44,11 @@ pub(super) struct Replay<'a> {
     strands: Dense<StrandId, Progress>,
     /// By strand: the last access that the prediction is about.
     last: FxHashMap<StrandId, u64>,
+    /// What the prediction is about.
+    about: Vec<Option<ObjectId>>,
+    told: Vec<Told>,
+    /// The first read of a lock's content that may decide.
+    depends: Option<u64>,
 }
 
 impl<'a> Replay<'a> {
@@ -48,6 +58,13 @@ impl<'a> Replay<'a> {
             objects: FxHashMap::default(),
             strands: Dense::new(),
             last: last_accesses(prediction),
+            about: prediction
+                .accesses
+                .iter()
+                .map(|it| it.access.object)
+                .collect(),
+            told: reads.told(prediction),
+            depends: None,
         }
     }
 
@@ -60,12 +77,30 @@ impl<'a> Replay<'a> {
             if spent > self.reads.budget() {
                 return Belief::Unknown;
             }
+            if let Some(untold) = self
+                .told
+                .iter()
+                .find(|told| self.is_untold(told, *run, from))
+            {
+                return Belief::Untold(untold.at);
+            }
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
                 return Belief::Doubtful(doubtful.position);
             }
             self.strands[run.strand].to = run.to;
         }
-        Belief::Believable
+        self.depends.map_or(Belief::Believable, Belief::Depends)
+    }
+
+    /// Whether a strand uses an object in this run, from a position on, that nobody can have told
+    /// it of.
+    fn is_untold(&self, told: &Told, run: Run, from: u64) -> bool {
+        let has_told = |&(by, write): &(StrandId, u64)| {
+            let progress = self.strands.get(by);
+            progress.is_some_and(|progress| progress.to >= write)
+        };
+        let is_used = told.who == run.strand && (from + 1..=run.to).contains(&told.at);
+        is_used && !told.by.iter().any(has_told)
     }
 
     /// Makes an access; false if it binds and sees something else.
@@ -99,6 +134,25 @@ impl<'a> Replay<'a> {
             });
             if position <= last && !is_kept && self.reads.is_compared(look) {
                 return false;
+            }
+            // Before its last access, or in the section in which it goes on to write.
+            let is_last = position == last && matches!(look.next.0, Op::Write | Op::ReadWrite);
+            let goes_on = self.last.contains_key(&id) && position < last || is_last;
+            let has_changed =
+                before.is_some_and(|(_, now, then)| then == look.value && now != value);
+            let is_about = self.about.contains(&Some(event.object()));
+            let decides = if is_about {
+                has_changed
+            } else {
+                position < last
+            };
+            let is_shown = self
+                .reads
+                .shown
+                .contains(&look.shown(seen, Path::default()));
+            let may_decide = is_read(event.op) && !is_same && goes_on && decides && !is_shown;
+            if may_decide && self.depends.is_none() {
+                self.depends = Some(position);
             }
             strand.contents.push((event.object(), value, look.value));
         }

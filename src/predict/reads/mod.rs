@@ -44,12 +44,20 @@
 //! with a value what no other does. The strand has *strayed* then: all that it sees from there on
 //! has to be shown, and what it writes nobody has seen.
 //!
+//! What lock-guarded content decides cannot be known from a trace: a claim, a flag, an entry that is
+//! found, a compare. Where a strand reads the content of a lock that the prediction is not about,
+//! goes on to one of its accesses, and nobody has shown what it does with the value, or where it
+//! reads once more what the prediction is about and sees a change that it did not see on this run,
+//! the prediction *depends* on that read, and says so. And no strand uses an object before another
+//! can have told of it: see [`told`].
+//!
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
 
 mod judge;
 mod look;
 mod recorded;
+mod told;
 mod values;
 
 use super::Prediction;
@@ -97,6 +105,10 @@ struct Object {
     is_variable: Option<bool>,
     /// A cell, at which nobody looks again to see whether he may go on.
     is_cell: bool,
+    /// A lock whose content may refer to other objects.
+    can_refer: bool,
+    /// Who has used it first, and where.
+    first: Option<(StrandId, u64)>,
     /// A `Condvar` belongs to it.
     is_awaited: bool,
     current: Current,
@@ -166,7 +178,9 @@ impl Reads {
         if object.is_variable.is_none() {
             let (kind, type_name) = what();
             object.is_variable = Some(!matches!(kind, ObjectKind::Lock | ObjectKind::BareLock));
-            object.is_cell = type_name.is_some_and(|name| is_cell(&name));
+            let has = |what: fn(&str) -> bool| type_name.as_deref().is_some_and(what);
+            object.is_cell = has(is_cell);
+            object.can_refer = kind == ObjectKind::Lock && has(told::can_refer);
         }
     }
 
@@ -238,6 +252,7 @@ impl Reads {
         let object = self.objects.entry(event.object());
         let is_variable = object.is_variable != Some(false);
         let is_cell = object.is_cell;
+        object.first.get_or_insert((event.strand, position));
         let (seen, value) = (object.current.seen_by(event.op), object.current.value());
         let writer = object.current.writer;
         if !is_read(event.op) {
@@ -328,6 +343,13 @@ impl Reads {
         block.any(|look| gives_back(&look.event) && !is_read(look.event.op))
     }
 
+    /// The access of one of the prediction's strands at a position.
+    pub(super) fn access_at(&self, prediction: &Prediction, at: u64) -> Option<Access> {
+        let mut strands = prediction.accesses.iter().map(|step| step.access.strand);
+        let look = strands.find_map(|strand| self.looks(strand, at - 1, at).first())?;
+        Some(super::access(look.event, at))
+    }
+
     /// The vain update that an analysis takes for this read.
     pub(super) fn vain(&self, access: &Access) -> Option<Op> {
         let at = access.position;
@@ -338,26 +360,34 @@ impl Reads {
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
     /// another strand wrote: calls `need(access, writer, write)` for each. The strand ends with
-    /// `last`.
+    /// `last`. With `contents` they have to see the same of locks' contents, too.
     pub(super) fn sources(
         &self,
         strand: StrandId,
         (from, to): (u64, u64),
         last: u64,
+        contents: bool,
         mut need: impl FnMut(u64, StrandId, u64),
     ) {
         for look in self.looks(strand, from, to.min(last)) {
             let (writer, position) = look.writer;
-            if writer != strand && position > 0 && self.binds(look, look.position < last) {
+            let goes_on = look.position < last;
+            let binds = contents && goes_on && is_read(look.event.op) || self.binds(look, goes_on);
+            if writer != strand && position > 0 && binds {
                 need(look.position, writer, position);
             }
         }
     }
 
     /// Where the accesses of a strand are to which others may bind, up to a position.
-    pub(super) fn positions(&self, strand: StrandId, to: u64) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn positions(
+        &self,
+        strand: StrandId,
+        to: u64,
+        contents: bool,
+    ) -> impl Iterator<Item = u64> + '_ {
         let looks = self.looks(strand, 0, to).iter();
-        let looks = looks.filter(|look| self.counts(look));
+        let looks = looks.filter(move |look| contents || self.counts(look));
         looks.map(|look| look.position)
     }
 

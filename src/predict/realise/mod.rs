@@ -14,8 +14,8 @@
 //! it hits its bound.
 //!
 //! Where the schedule that is found has a read that sees something else, another is looked for in
-//! which the reads before the transactions in question come after the writes that they saw, and
-//! then one in which every read does.
+//! which the reads before the transactions in question come after the writes that they saw, then
+//! one in which every read does that binds, and then one in which those of locks' contents do, too.
 
 mod state;
 mod window;
@@ -111,13 +111,31 @@ impl<'a> Realiser<'a> {
         if belief == Belief::Believable {
             return Answer::Predicted;
         }
-        for bound in [Bound::Before, Bound::All] {
-            if let Ok((shown, Belief::Believable)) = self.attempt(prediction, goal, bound) {
-                *prediction = shown;
-                return Answer::Predicted;
+        let mut depending = match belief {
+            Belief::Depends(at) => Some((prediction.clone(), at)),
+            _ => None,
+        };
+        for bound in [Bound::Before, Bound::All, Bound::Contents] {
+            match self.attempt(prediction, goal, bound) {
+                Ok((shown, Belief::Believable)) => {
+                    *prediction = shown;
+                    return Answer::Predicted;
+                }
+                Ok((shown, Belief::Depends(at))) => {
+                    depending.get_or_insert((shown, at));
+                }
+                _ => {}
             }
         }
+        if let Some((shown, at)) = depending {
+            *prediction = shown;
+            prediction.depends = self.now.reads.access_at(prediction, at);
+            return Answer::Predicted;
+        }
         prediction.notes.push(match belief {
+            Belief::Untold(at) => format!(
+                "event {at} would use what its thread may only have been told of on this run"
+            ),
             Belief::Doubtful(at) => format!(
                 "event {at} would see another value than on this run, \
                  and its thread may do something else"
@@ -141,9 +159,10 @@ impl<'a> Realiser<'a> {
         let needs = Needs {
             skeleton: &self.now.skeleton,
             reads: (bound != Bound::None).then_some(&self.now.reads),
+            contents: bound == Bound::Contents,
             until: match bound {
                 Bound::Before => goal.begins(),
-                Bound::None | Bound::All => FxHashMap::default(),
+                _ => FxHashMap::default(),
             },
             last: last_accesses(prediction),
         };
@@ -194,6 +213,8 @@ enum Bound {
     /// Those before the transactions in question.
     Before,
     All,
+    /// Those of locks' contents, too, as far as their strands go on.
+    Contents,
 }
 
 impl Goal {
@@ -213,6 +234,8 @@ struct Needs<'a> {
     skeleton: &'a Skeleton,
     /// Where reads come after the writes that they saw.
     reads: Option<&'a Reads>,
+    /// Of locks' contents as well.
+    contents: bool,
     /// By strand: up to here they do; where nothing is said, to its end.
     until: FxHashMap<StrandId, u64>,
     /// By strand: its last access that counts.
@@ -232,7 +255,7 @@ impl Needs<'_> {
             let of = |table: &FxHashMap<StrandId, u64>| table.get(&strand).copied();
             let to = of(&self.until).unwrap_or(u64::MAX).min(to);
             let last = of(&self.last).unwrap_or(u64::MAX);
-            reads.sources(strand, (from, to), last, need);
+            reads.sources(strand, (from, to), last, self.contents, need);
         }
     }
 
