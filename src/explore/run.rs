@@ -14,7 +14,7 @@ use super::settings::Explore;
 use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
-use crate::collect::check;
+use crate::collect::{self, check};
 use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
 use crate::record::control::{Controlled, Doomed, note_panic};
 use crate::record::{self, Pen, untracked};
@@ -27,8 +27,12 @@ const REPLAYS: u32 = 2;
 /// Runs `f` under many schedules, until one goes wrong. See the [module](self).
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
-/// and a livelock.
-pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
+/// and a livelock. `AERODROME_REPLAY` has it run that schedule alone.
+pub fn explore<R: Termination>(
+    mut settings: Explore,
+    f: impl Fn() -> R + Sync,
+) -> Exploration {
+    settings.replay = settings.replay.or_else(|| collect::config().replay);
     let explorer = Explorer::new(&settings, f);
     match explorer {
         Some(explorer) => explorer.explore(),
