@@ -14,7 +14,7 @@ use super::settings::Explore;
 use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
-use crate::collect::{self, check};
+use crate::collect::{self, check_run};
 use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
 use crate::record::control::{Controlled, Doomed, note_panic};
 use crate::record::{self, Pen, untracked};
@@ -173,7 +173,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             let root = record::pen().map_or(u32::MAX, Pen::strand);
             let world = untracked(|| World::new(planner, root, limits));
             untracked(|| watcher.watch(Some(world.clone())));
-            let judged = check(|| {
+            let judged = check_run(true, || {
                 let controlled = Controlled::new(world.root());
                 let result = catch_unwind(AssertUnwindSafe(f));
                 drop(controlled);
