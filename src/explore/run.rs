@@ -28,10 +28,7 @@ const REPLAYS: u32 = 2;
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
 /// and a livelock. `AERODROME_REPLAY` has it run that schedule alone.
-pub fn explore<R: Termination>(
-    mut settings: Explore,
-    f: impl Fn() -> R + Sync,
-) -> Exploration {
+pub fn explore<R: Termination>(mut settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
     settings.replay = settings.replay.or_else(|| collect::config().replay);
     let explorer = Explorer::new(&settings, f);
     match explorer {
