@@ -73,7 +73,7 @@ mod on {
                 Access::Write => (Kind::Write, What::Write),
                 Access::ReadWrite => (Kind::Update, What::ReadWrite),
             };
-            if let Some(pen) = step(Intent::new(kind, object, site)) {
+            if let Some(pen) = step(move || Intent::new(kind, object, site)) {
                 pen.atomic(object, site, || ((), what));
             }
         }

@@ -20,7 +20,7 @@ pub fn spin_loop() {
 #[track_caller]
 pub(crate) fn pause<R>(kind: Kind, pause: impl FnOnce() -> R) -> R {
     let site = std::panic::Location::caller();
-    if let Some(pen) = record::step(Intent::bare(kind, site)) {
+    if let Some(pen) = record::step(move || Intent::bare(kind, site)) {
         pen.pause(site);
     }
     pause()

@@ -106,7 +106,7 @@ mod tracked {
             #[inline]
             #[track_caller]
             pub unsafe fn $name($($argument: $Type),*) -> $Result {
-                step(Intent::bare(Kind::Unpark, Location::caller()));
+                step(move || Intent::bare(Kind::Unpark, Location::caller()));
                 // SAFETY: the caller's promise, unchanged.
                 unsafe { real::$name($($argument),*) }
             }

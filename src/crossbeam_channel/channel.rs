@@ -194,7 +194,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
         let site = Location::caller();
-        let pen = step(self.intent(site));
+        let pen = step(move || self.intent(site));
         if let Some(pen) = pen.filter(|_| self.has_slots()) {
             let reserve = || self.reserve(|select| select.try_select());
             return match self.channel.attempt(Some(pen), site, reserve) {
@@ -230,7 +230,7 @@ impl<T> Sender<T> {
                 return self.send_into_slot(pen, site, msg, deadline);
             }
         }
-        let pen = step(self.intent(site));
+        let pen = step(move || self.intent(site));
         let mut parcel = Parcel::new(msg);
         let try_send = |parcel: &mut Parcel<T>| {
             let sent = self.inner.try_send(parcel.take());
@@ -299,7 +299,7 @@ impl<T> Sender<T> {
             pen.split(site);
         }
         let limit = deadline.map(left_until);
-        let (_, left) = record::wait_for(self.intent(site), limit, || self.is_ready());
+        let (_, left) = record::wait_for(move || self.intent(site), limit, || self.is_ready());
         left != Some(Duration::ZERO)
     }
 
@@ -435,7 +435,10 @@ impl<T> Receiver<T> {
         inner: &real::Receiver<Envelope<T>>,
         site: &'static Location<'static>,
     ) -> Result<Envelope<T>, RecvError> {
-        record::wait(channel.intent(Kind::Receive, site), || is_ready(inner));
+        record::wait(
+            move || channel.intent(Kind::Receive, site),
+            || is_ready(inner),
+        );
         match untracked(|| tried(inner)) {
             Some(received) => received.map_err(|_| RecvError),
             None => outside(|| untracked(|| inner.recv())),
@@ -456,7 +459,7 @@ impl<T> Receiver<T> {
         let site = Location::caller();
         match &self.flavor {
             Flavor::Strands(channel, inner) => {
-                let pen = step(channel.intent(Kind::Receive, site));
+                let pen = step(move || channel.intent(Kind::Receive, site));
                 channel
                     .attempt(pen, site, || inner.try_recv())
                     .map(|envelope| envelope.open_from(channel, pen, site))

@@ -271,7 +271,7 @@ impl<'a> Select<'a> {
     /// Announces a look at every arm.
     fn step(&self, site: &'static Location<'static>) {
         for arm in &self.arms {
-            step(arm.end.look(arm.site.unwrap_or(site)));
+            step(|| arm.end.look(arm.site.unwrap_or(site)));
         }
     }
 
@@ -305,7 +305,7 @@ impl<'a> Select<'a> {
             let due = self.arms.iter().filter_map(|arm| arm.end.left());
             let limit = due.chain(left).min();
             let is_ready = || self.arms.iter().any(|arm| arm.end.is_ready());
-            record::wait_for(last.end.look(last.site.unwrap_or(site)), limit, is_ready);
+            record::wait_for(|| last.end.look(last.site.unwrap_or(site)), limit, is_ready);
         }
     }
 

@@ -95,7 +95,7 @@ impl<T> Time<T> {
 
     /// Announces a look.
     fn step(&self, site: &'static Location<'static>) {
-        record::step(Intent::bare(Kind::Sleep, site));
+        record::step(move || Intent::bare(Kind::Sleep, site));
     }
 
     pub(super) fn try_recv(&self, site: &'static Location<'static>) -> Result<T, TryRecvError> {
@@ -133,7 +133,11 @@ impl<T> Time<T> {
             }
             if is_controlled() {
                 let limit = deadline.map(left_until);
-                record::wait_for(Intent::bare(Kind::Sleep, site), limit, || self.is_ready());
+                record::wait_for(
+                    move || Intent::bare(Kind::Sleep, site),
+                    limit,
+                    || self.is_ready(),
+                );
                 if !self.is_ready() && is_controlled() {
                     return Err(RecvTimeoutError::Timeout);
                 }
@@ -155,7 +159,7 @@ impl<T> Time<T> {
         loop {
             let limit = deadline.map(left_until);
             let next = [limit, timer.left()].into_iter().flatten().min();
-            let sleep = Intent::bare(Kind::Sleep, site);
+            let sleep = move || Intent::bare(Kind::Sleep, site);
             let (_, left) = record::wait_for(sleep, next, || false);
             // Under control no time is left.
             match left {

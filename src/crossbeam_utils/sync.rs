@@ -188,7 +188,7 @@ struct Group {
 impl Group {
     /// One of them has arrived.
     fn signal(&self, site: &'static Location<'static>) {
-        if let Some(pen) = step(Intent::new(Kind::Close, &self.object, site)) {
+        if let Some(pen) = step(move || Intent::new(Kind::Close, &self.object, site)) {
             pen.event(What::Signal, &self.object, site);
         }
     }
@@ -222,7 +222,7 @@ impl WaitGroup {
         let Some(inner) = self.inner.take() else {
             return;
         };
-        let Some(pen) = step(Intent::new(Kind::Close, &group.object, site)) else {
+        let Some(pen) = step(move || Intent::new(Kind::Close, &group.object, site)) else {
             return inner.wait();
         };
         pen.split(site);
@@ -230,7 +230,7 @@ impl WaitGroup {
         if is_controlled() {
             // The others that wait have not begun to do so really.
             drop(inner);
-            let wait = Intent::new(Kind::Read, &group.object, site);
+            let wait = move || Intent::new(Kind::Read, &group.object, site);
             let all_wait = || Arc::strong_count(group) == group.waiting.load(Ordering::Relaxed);
             record::wait(wait, all_wait);
         } else {

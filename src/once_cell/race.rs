@@ -20,7 +20,7 @@ fn write<R>(
     set: impl FnOnce() -> Result<(), R>,
 ) -> Result<(), R> {
     let site = Location::caller();
-    match step(Intent::new(Kind::Update, object, site)) {
+    match step(move || Intent::new(Kind::Update, object, site)) {
         Some(pen) => pen.atomic(object, site, || {
             let result = set();
             let what = if result.is_ok() { done } else { found };
@@ -94,7 +94,7 @@ macro_rules! cell {
             /// Announces the look at a cell that was found empty; whether it has a value by then.
             #[cold]
             fn is_set_next(&self, site: &'static Location<'static>) -> bool {
-                step(Intent::new(Kind::Read, &self.object, site));
+                step(move || Intent::new(Kind::Read, &self.object, site));
                 self.inner.get().is_some()
             }
         }

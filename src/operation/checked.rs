@@ -62,7 +62,7 @@ pub fn operate<'a, T: ?Sized>(
         Access::write => (Kind::Write, What::Write),
         Access::update => (Kind::Update, What::ReadWrite),
     };
-    let announced = Intent::new(kind, object, site);
+    let announced = move || Intent::new(kind, object, site);
     let Some(pen) = record::wait(announced, || !turn.is_locked()) else {
         // Inside of another operation, for one.
         return Operation { _rest: None };

@@ -184,7 +184,7 @@ impl Condvar {
         wait: impl FnOnce(&mut ::parking_lot::MutexGuard<'_, ()>) -> R,
     ) -> R {
         let announced = Intent::new(Kind::Wait, &self.object, site);
-        match record::step(announced).filter(|_| record::is_controlled()) {
+        match record::step(|| announced).filter(|_| record::is_controlled()) {
             Some(pen) => {
                 let (waiters, limit) = (&self.waiters, limit());
                 result(MutexGuard::wait_in_queue(

@@ -102,7 +102,7 @@ impl Patience for Forever {
         site: Site,
         is_free: impl Fn() -> bool,
     ) -> (Option<Pen>, Self) {
-        (record::wait(hold.lock(lock, site), is_free), self)
+        (record::wait(move || hold.lock(lock, site), is_free), self)
     }
 }
 
@@ -116,7 +116,7 @@ impl Patience for () {
         site: Site,
         _: impl Fn() -> bool,
     ) -> (Option<Pen>, Self) {
-        (step(hold.try_lock(lock, site)), self)
+        (step(move || hold.try_lock(lock, site)), self)
     }
 }
 
@@ -129,7 +129,7 @@ impl Patience for Duration {
         site: Site,
         is_free: impl Fn() -> bool,
     ) -> (Option<Pen>, Self) {
-        let (pen, limit) = record::wait_for(hold.lock(lock, site), Some(self), is_free);
+        let (pen, limit) = record::wait_for(move || hold.lock(lock, site), Some(self), is_free);
         (pen, limit.unwrap_or(self))
     }
 }
@@ -143,14 +143,14 @@ impl Patience for Instant {
         site: Site,
         is_free: impl Fn() -> bool,
     ) -> (Option<Pen>, Self) {
-        record::wait_until(hold.lock(lock, site), self, is_free)
+        record::wait_until(move || hold.lock(lock, site), self, is_free)
     }
 }
 
 /// Announces a look at whether a lock is held so that it could not be taken in this way.
 #[track_caller]
 fn step_look(lock: &Object, hold: Hold) {
-    step(hold.try_lock(lock, SITE.take().unwrap_or(Location::caller())));
+    step(move || hold.try_lock(lock, SITE.take().unwrap_or(Location::caller())));
 }
 
 /// Takes a lock again that a guard is going to give back: also where the run is to end here, which
@@ -715,7 +715,7 @@ unsafe impl RawRwLockUpgradeFair for RawRwLock {
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
         // One shared holder stays a shared holder: nothing is recorded.
-        step(Intent::unlock(self.gate.object()));
+        step(move || Intent::unlock(self.gate.object()));
         // SAFETY: the caller's.
         unsafe { self.real.downgrade_upgradable() }
     }

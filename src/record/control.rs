@@ -206,7 +206,10 @@ pub(crate) struct Doomed;
 
 /// Announces an operation that may block; `ready` says whether it would not.
 #[inline(always)]
-pub(crate) fn wait(intent: Intent<'_>, ready: impl Fn() -> bool) -> Option<Pen> {
+pub(crate) fn wait<'a>(
+    intent: impl FnOnce() -> Intent<'a>,
+    ready: impl Fn() -> bool,
+) -> Option<Pen> {
     let strand = strand();
     if strand.buffer.is_ready() {
         return Some(Pen(strand));
@@ -215,15 +218,24 @@ pub(crate) fn wait(intent: Intent<'_>, ready: impl Fn() -> bool) -> Option<Pen> 
     if strand.is_untracked() {
         None
     } else {
-        wait_slow(intent, None, &ready).0
+        wait_unlimited(intent, ready)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn wait_unlimited<'a>(
+    intent: impl FnOnce() -> Intent<'a>,
+    ready: impl Fn() -> bool,
+) -> Option<Pen> {
+    wait_slow(intent(), None, &ready).0
 }
 
 /// The same of an operation that gives up after `limit`, if there is one: the pen, and for how long
 /// the real operation may wait, which is no time at all where the strand's time is up.
 #[inline]
-pub(crate) fn wait_for(
-    intent: Intent<'_>,
+pub(crate) fn wait_for<'a>(
+    intent: impl FnOnce() -> Intent<'a>,
     limit: Option<Duration>,
     ready: impl Fn() -> bool,
 ) -> (Option<Pen>, Option<Duration>) {
@@ -235,7 +247,7 @@ pub(crate) fn wait_for(
     if strand.is_untracked() {
         return (None, limit);
     }
-    match wait_slow(intent, limit, &ready) {
+    match wait_slow(intent(), limit, &ready) {
         (pen, Turn::Expired) => (pen, Some(Duration::ZERO)),
         (pen, _) => (pen, limit),
     }
@@ -245,8 +257,8 @@ pub(crate) fn wait_for(
 /// up.
 #[cfg(any(feature = "parking_lot", feature = "crossbeam-utils"))]
 #[inline]
-pub(crate) fn wait_until(
-    intent: Intent<'_>,
+pub(crate) fn wait_until<'a>(
+    intent: impl FnOnce() -> Intent<'a>,
     deadline: Instant,
     ready: impl Fn() -> bool,
 ) -> (Option<Pen>, Instant) {
@@ -258,7 +270,7 @@ pub(crate) fn wait_until(
     if strand.is_untracked() {
         return (None, deadline);
     }
-    match wait_slow(intent, Some(left_until(deadline)), &ready) {
+    match wait_slow(intent(), Some(left_until(deadline)), &ready) {
         (pen, Turn::Expired) => (pen, Instant::now()),
         (pen, _) => (pen, deadline),
     }
@@ -293,7 +305,7 @@ pub(crate) fn wait_for_end(strand: Option<u32>, site: &'static Location<'static>
 /// Announces a look at whether a strand has ended.
 pub(crate) fn step_look_at(strand: Option<u32>, site: &'static Location<'static>) {
     if let Some(strand) = strand {
-        super::step(Intent::of_strand(Kind::Read, strand, site));
+        super::step(move || Intent::of_strand(Kind::Read, strand, site));
     }
 }
 
@@ -356,7 +368,7 @@ impl Pen {
 /// Announces and records that a condition variable is notified; the real notification follows.
 #[inline]
 pub(crate) fn step_notify(condvar: &Object, site: &'static Location<'static>) {
-    if let Some(pen) = super::step(Intent::new(Kind::Notify, condvar, site)) {
+    if let Some(pen) = super::step(move || Intent::new(Kind::Notify, condvar, site)) {
         pen.notify(site);
     }
 }
@@ -465,7 +477,7 @@ pub(crate) fn pick(choice: Choice, n: usize) -> usize {
 
 /// Announces a weak exchange; whether it is to fail without a reason.
 #[inline(always)]
-pub(crate) fn step_weak(intent: Intent<'_>) -> (Option<Pen>, bool) {
+pub(crate) fn step_weak<'a>(intent: impl FnOnce() -> Intent<'a>) -> (Option<Pen>, bool) {
     let strand = strand();
     if strand.buffer.is_ready() {
         return (Some(Pen(strand)), false);

@@ -59,7 +59,7 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let site = Location::caller();
-        let arrive = Intent::new(Kind::Update, &self.signals[0], site);
+        let arrive = move || Intent::new(Kind::Update, &self.signals[0], site);
         let pen = record::wait(arrive, || !self.lock().is_crowded());
         let mut state = self
             .left
@@ -79,7 +79,7 @@ impl Barrier {
             self.complete.notify_all();
         } else {
             drop(state);
-            let depart = Intent::new(Kind::Read, &self.signals[0], site);
+            let depart = move || Intent::new(Kind::Read, &self.signals[0], site);
             record::wait(depart, || self.lock().round != round);
             state = self
                 .complete

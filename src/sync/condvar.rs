@@ -54,7 +54,7 @@ impl Condvar {
         site: &'static Location<'static>,
     ) -> Result<LockResult<(MutexGuard<'a, T>, bool)>, MutexGuard<'a, T>> {
         let wait = Intent::new(Kind::Wait, &self.object, site);
-        let Some(pen) = record::step(wait).filter(|_| record::is_controlled()) else {
+        let Some(pen) = record::step(|| wait).filter(|_| record::is_controlled()) else {
             return Err(guard);
         };
         let mutex = guard.mutex();

@@ -32,7 +32,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let site = Location::caller();
-        let lock = Intent::new(Kind::Lock, &self.object, site);
+        let lock = move || Intent::new(Kind::Lock, &self.object, site);
         let pen = record::wait(lock, || poison::is_free(self.inner.try_lock()));
         let (inner, is_poisoned) = poison::split(self.inner.lock());
         let section = Exclusive::new(pen, &self.object, site);
@@ -44,7 +44,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let site = Location::caller();
-        let pen = record::step(Intent::new(Kind::TryLock, &self.object, site));
+        let pen = record::step(move || Intent::new(Kind::TryLock, &self.object, site));
         let guard = |inner| MutexGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,

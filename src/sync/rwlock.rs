@@ -38,7 +38,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let site = Location::caller();
-        let lock = Intent::new(Kind::LockShared, &self.object, site);
+        let lock = move || Intent::new(Kind::LockShared, &self.object, site);
         let pen = record::wait(lock, || poison::is_free(self.inner.try_read()));
         let (inner, is_poisoned) = poison::split(self.inner.read());
         let section = Shared::new(pen, &self.object, site);
@@ -50,7 +50,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let site = Location::caller();
-        let pen = record::step(Intent::new(Kind::TryLockShared, &self.object, site));
+        let pen = record::step(move || Intent::new(Kind::TryLockShared, &self.object, site));
         let guard = |inner| RwLockReadGuard {
             section: Shared::new(pen, &self.object, site),
             inner,
@@ -64,7 +64,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let site = Location::caller();
-        let lock = Intent::new(Kind::Lock, &self.object, site);
+        let lock = move || Intent::new(Kind::Lock, &self.object, site);
         let pen = record::wait(lock, || poison::is_free(self.inner.try_write()));
         let (inner, is_poisoned) = poison::split(self.inner.write());
         let section = Exclusive::new(pen, &self.object, site);
@@ -76,7 +76,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let site = Location::caller();
-        let pen = record::step(Intent::new(Kind::TryLock, &self.object, site));
+        let pen = record::step(move || Intent::new(Kind::TryLock, &self.object, site));
         let guard = |inner| RwLockWriteGuard {
             section: Exclusive::new(pen, &self.object, site),
             inner,

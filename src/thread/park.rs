@@ -34,7 +34,7 @@ impl Token {
 
     /// Gives the token; the real `unpark` follows.
     pub(crate) fn unpark(&self, site: &'static Location<'static>) {
-        if let Some(pen) = record::step(Intent::new(Kind::Unpark, &self.object, site)) {
+        if let Some(pen) = record::step(move || Intent::new(Kind::Unpark, &self.object, site)) {
             pen.event(What::Signal, &self.object, site);
         }
         self.is_there.store(true, Ordering::Release);
@@ -52,7 +52,7 @@ impl Token {
         if record::is_controlled() {
             // The real token, if there is one, is left over, and a later park may find it.
             let is_there = || self.is_there.load(Ordering::Acquire);
-            let park = Intent::new(Kind::Park, &self.object, site);
+            let park = move || Intent::new(Kind::Park, &self.object, site);
             record::wait_for(park, limit(), is_there);
         } else {
             park();

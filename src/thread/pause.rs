@@ -19,7 +19,7 @@ pub fn yield_now() {
 #[track_caller]
 pub fn sleep(dur: Duration) {
     let site = Location::caller();
-    let sleep = Intent::bare(Kind::Sleep, site);
+    let sleep = move || Intent::bare(Kind::Sleep, site);
     let (pen, left) = record::wait_for(sleep, Some(dur), || false);
     if let Some(pen) = pen {
         pen.pause(site);

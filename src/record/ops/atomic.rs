@@ -70,8 +70,11 @@ impl Strand {
     /// its block.
     #[inline(always)]
     fn see_anew(&self) {
-        if self.state.get().depth() >= self.thorough_from.get() {
-            self.seen.forget();
+        if self.is_thorough.get() {
+            let is_controlled = self.control().is_some();
+            if is_controlled || self.state.get().in_block() {
+                self.seen.forget();
+            }
         }
     }
 }
@@ -94,7 +97,7 @@ impl Object<Clock> {
                 return value;
             }
         }
-        match step(Intent::new(Kind::Read, self, site)) {
+        match step(move || Intent::new(Kind::Read, self, site)) {
             Some(pen) => pen.atomic(self, site, || (read(), what)),
             None => read(),
         }

@@ -63,7 +63,7 @@ impl Receipt {
     fn take(&self, channel: &Channel, pen: Pen, site: &'static Location<'static>) {
         if self.is_pending() && is_controlled() {
             // The receiver has to have the turn first.
-            let answer = Intent::new(Kind::Receive, &**channel, site);
+            let answer = move || Intent::new(Kind::Receive, &**channel, site);
             wait(answer, || !self.is_pending());
         }
         loop {
@@ -392,9 +392,10 @@ impl Channel {
         }
         pen.split(site);
         let moment = self.order.when_free();
-        wait(self.intent(Kind::Send, site), || {
-            !self.order.is_still(moment)
-        });
+        wait(
+            move || self.intent(Kind::Send, site),
+            || !self.order.is_still(moment),
+        );
         is_controlled()
     }
 
@@ -440,7 +441,7 @@ impl Channel {
         };
         loop {
             let limit = deadline.map(left_until);
-            let (_, left) = wait_for(self.intent(Kind::Receive, site), limit, may_go_on);
+            let (_, left) = wait_for(move || self.intent(Kind::Receive, site), limit, may_go_on);
             let is_in_turn = is_controlled();
             match untracked(attempt) {
                 Some(received) => return Ok(received),
@@ -454,7 +455,7 @@ impl Channel {
     /// An end of the channel is dropped: whoever waits is to look again.
     #[cold]
     fn close(&self) {
-        let Some(pen) = step(Intent::end(Kind::Close, &self.0.object)) else {
+        let Some(pen) = step(move || Intent::end(Kind::Close, &self.0.object)) else {
             return;
         };
         let _writer = pen.writer();

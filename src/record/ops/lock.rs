@@ -444,7 +444,7 @@ impl<'a> Exclusive<'a> {
         let object = self.object;
         let pen = match self.holder.strand {
             0 => None,
-            _ => step(Intent::unlock(object)),
+            _ => step(move || Intent::unlock(object)),
         };
         mem::forget(self);
         if let Some(pen) = pen {
@@ -488,9 +488,12 @@ extern "C" fn release(object: &Object, taken: &'static Location<'static>) {
 /// or the site is far from our image.
 #[inline(never)]
 extern "C" fn release_slow(object: &Object, taken: &'static Location<'static>) {
-    finish_step(Intent::unlock(object), |pen| {
-        pen.release(object, code::site(taken));
-    });
+    finish_step(
+        move || Intent::unlock(object),
+        |pen| {
+            pen.release(object, code::site(taken));
+        },
+    );
 }
 
 /// A lock is held by several; dropped right before it is given back.
@@ -538,9 +541,12 @@ impl Drop for Shared<'_> {
 /// A release that is a record of its own.
 #[inline(never)]
 extern "C" fn release_shared_slow(object: &Object, taken: &'static Location<'static>) {
-    finish_step(Intent::unlock(object), |pen| {
-        pen.release_shared(object, code::site(taken));
-    });
+    finish_step(
+        move || Intent::unlock(object),
+        |pen| {
+            pen.release_shared(object, code::site(taken));
+        },
+    );
 }
 
 /// What a raw lock carries, which is taken and given back without a guard, perhaps by different
@@ -602,9 +608,12 @@ impl Gate {
     #[inline]
     pub(crate) fn leaving(&self) {
         if self.recorded.load(Ordering::Relaxed) {
-            finish_step(Intent::unlock(&self.object), |pen| {
-                pen.release(&self.object, self.taken.load(Ordering::Relaxed));
-            });
+            finish_step(
+                move || Intent::unlock(&self.object),
+                |pen| {
+                    pen.release(&self.object, self.taken.load(Ordering::Relaxed));
+                },
+            );
         }
     }
 
@@ -620,7 +629,7 @@ impl Gate {
     /// The lock, held by us and perhaps others, is about to be given back.
     #[inline]
     pub(crate) fn leaving_shared(&self) {
-        if let Some(pen) = step(Intent::unlock(&self.object)) {
+        if let Some(pen) = step(move || Intent::unlock(&self.object)) {
             pen.release_shared(&self.object, self.taken.load(Ordering::Relaxed));
         }
     }
@@ -636,7 +645,7 @@ impl Gate {
     /// The exclusive holder is about to let others in, and stays one of them.
     pub(crate) fn downgrading(&self, site: &'static Location<'static>) {
         if self.recorded.load(Ordering::Relaxed) {
-            if let Some(pen) = step(Intent::unlock(&self.object)) {
+            if let Some(pen) = step(move || Intent::unlock(&self.object)) {
                 pen.downgrade(&self.object, site);
             }
         }

@@ -64,9 +64,10 @@ impl<T> OnceCore<T> {
     #[track_caller]
     pub(crate) fn wait(&self) -> &T {
         let site = Location::caller();
-        let wait = wait(Intent::new(Kind::Read, &self.object, site), || {
-            self.value.get().is_some()
-        });
+        let wait = wait(
+            move || Intent::new(Kind::Read, &self.object, site),
+            || self.value.get().is_some(),
+        );
         if let Some(pen) = wait {
             pen.split(site);
         }
@@ -156,9 +157,10 @@ pub(crate) fn initialise<R>(
     site: &'static Location<'static>,
     pass: impl FnOnce(&Inside<'_>) -> R,
 ) -> (R, bool) {
-    let announced = wait(Intent::new(Kind::Update, object, site), || {
-        !busy.load(Ordering::Relaxed)
-    });
+    let announced = wait(
+        move || Intent::new(Kind::Update, object, site),
+        || !busy.load(Ordering::Relaxed),
+    );
     if let Some(pen) = announced {
         // What is held back must not wait with us.
         pen.flush();
@@ -251,7 +253,7 @@ impl Done {
     /// Waits until it was done: announces that, and ends the transaction.
     #[cfg(since = "1.86")]
     pub(crate) fn wait(&self, site: &'static Location<'static>) {
-        let wait = Intent::new(Kind::Read, &self.object, site);
+        let wait = move || Intent::new(Kind::Read, &self.object, site);
         if let Some(pen) = crate::record::control::wait(wait, || self.peek()) {
             pen.split(site);
         }

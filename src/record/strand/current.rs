@@ -81,7 +81,7 @@ impl Strand {
 ///
 /// Every tracked operation passes here, or [`wait`](crate::record::wait), once.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn step(intent: Intent<'_>) -> Option<Pen> {
+pub(crate) fn step<'a>(intent: impl FnOnce() -> Intent<'a>) -> Option<Pen> {
     let strand = strand();
     if strand.buffer.is_ready() {
         return Some(Pen(strand));
@@ -96,9 +96,9 @@ pub(crate) fn step(intent: Intent<'_>) -> Option<Pen> {
 
 #[cold]
 #[inline(never)]
-fn slow_step(intent: Intent<'_>) -> Option<Pen> {
+fn slow_step<'a>(intent: impl FnOnce() -> Intent<'a>) -> Option<Pen> {
     let pen = slow_pen()?;
-    pen.announce(intent);
+    pen.announce(intent());
     Some(pen)
 }
 
@@ -228,7 +228,10 @@ pub(in crate::record) fn finish(end: impl FnOnce(Pen)) {
 
 /// The same of something that is an operation: it is announced first.
 #[inline(always)]
-pub(in crate::record) fn finish_step(intent: Intent<'_>, end: impl FnOnce(Pen)) {
+pub(in crate::record) fn finish_step<'a>(
+    intent: impl FnOnce() -> Intent<'a>,
+    end: impl FnOnce(Pen),
+) {
     match step(intent) {
         Some(pen) => end(pen),
         None => finish_suspended(end),
@@ -256,8 +259,7 @@ pub(crate) fn never_track_this_thread() {
 pub(crate) fn exit() {
     let mut control = None;
     if let Some(pen) = pen_if_registered() {
-        let exit = Intent::of_strand(Kind::Exit, pen.0.id, Location::caller());
-        pen.announce(exit);
+        pen.announce(Intent::of_strand(Kind::Exit, pen.0.id, Location::caller()));
         control = pen.0.control().cloned();
         if !pen.0.forked {
             name_current_strand();

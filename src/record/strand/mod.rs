@@ -45,9 +45,9 @@ pub(crate) struct Strand {
     pub(in crate::record) state: Cell<State>,
     /// The outermost block, or the last one that recorded something; null where there was none.
     block: Cell<*const Block>,
-    /// In how many blocks the strand must be for accesses that say nothing new of this run to be
-    /// recorded all the same; see [`be_thorough`](ops::be_thorough).
-    pub(in crate::record) thorough_from: Cell<u32>,
+    /// Whether accesses that say nothing new of this run are recorded all the same: in blocks, see
+    /// [`be_thorough`](ops::be_thorough), and everywhere if the strand is controlled.
+    pub(in crate::record) is_thorough: Cell<bool>,
 
     // The owner's.
     /// The family number, by which violations are delivered.
@@ -86,9 +86,6 @@ impl Nobody {
         Nobody(Strand::new(buffer, chunk, NOBODYS_EPOCH, 0, 0, false))
     }
 }
-
-/// No strand is in so many blocks.
-const NEVER_THOROUGH: u32 = u32::MAX;
 
 /// No strand's epoch.
 pub(in crate::record) const NOBODYS_EPOCH: u64 = u64::MAX << 2;
@@ -133,7 +130,7 @@ impl Strand {
             epoch: Cell::new(epoch),
             state: Cell::new(State::NEW),
             block: Cell::new(ptr::null()),
-            thorough_from: Cell::new(NEVER_THOROUGH),
+            is_thorough: Cell::new(false),
             family: Cell::new(family),
             ids: Ids::new(),
             seen: Seen::nothing(),
@@ -186,11 +183,7 @@ impl Strand {
         let is_controlled = self.control().is_some();
         let is_careful = is_controlled || stacks::are_wanted();
         self.state.set(self.state.get().with_care(is_careful));
-        self.thorough_from.set(match is_controlled {
-            true => 0,
-            false if ops::is_thorough() => 1,
-            false => NEVER_THOROUGH,
-        });
+        self.is_thorough.set(is_controlled || ops::is_thorough());
     }
 
     /// Who decides when the strand goes on. Asked by the strand alone.

@@ -65,7 +65,7 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     fn perform<R>(&self, kind: Kind, operation: impl FnOnce(&A) -> (R, Effect)) -> R {
-        let pen = record::step(Intent::new(kind, &self.object, Location::caller()));
+        let pen = record::step(move || Intent::new(kind, &self.object, Location::caller()));
         self.record(pen, operation)
     }
 
@@ -114,7 +114,7 @@ impl<A: Recorded> Core<A> {
         operation: impl FnOnce(&A) -> Result<V, V>,
     ) -> Result<V, V> {
         let site = Location::caller();
-        let (pen, fails) = record::step_weak(Intent::new(Kind::Update, &self.object, site));
+        let (pen, fails) = record::step_weak(move || Intent::new(Kind::Update, &self.object, site));
         self.record(pen, |inner| {
             let result = if fails {
                 Err(load(inner))

@@ -86,7 +86,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         let site = Location::caller();
-        let pen = step(self.channel.intent(Kind::Send, site));
+        let pen = step(move || self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let send = |parcel: &mut Parcel<T>| match self.inner.send(parcel.take()) {
             Ok(()) => Ok(()),
@@ -123,7 +123,7 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         let site = Location::caller();
-        let pen = step(self.channel.intent(Kind::Send, site));
+        let pen = step(move || self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let try_send = |parcel: &mut Parcel<T>| {
             self.try_put(parcel).map_err(|error| match error {
@@ -151,7 +151,7 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         let site = Location::caller();
-        let pen = step(self.channel.intent(Kind::Send, site));
+        let pen = step(move || self.channel.intent(Kind::Send, site));
         let mut parcel = Parcel::new(t);
         let send = |parcel: &mut Parcel<T>| self.try_put(parcel);
         match pen {
@@ -200,7 +200,7 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let site = Location::caller();
-        let pen = step(self.channel.intent(Kind::Receive, site));
+        let pen = step(move || self.channel.intent(Kind::Receive, site));
         self.take(pen, site)
             .map(|envelope| envelope.open_from(&self.channel, pen, site))
     }
