@@ -616,3 +616,20 @@ mod mirrors {
         }
     }
 }
+
+/// A test that reads the clock finds that waits take the time that they say.
+#[test]
+fn waits_take_their_time_where_the_clock_is_read() {
+    let exploration = explore(pos(3), || {
+        let start = Instant::now();
+        let (lock, changed) = (Mutex::new(()), Condvar::new());
+        thread::scope(|s| {
+            s.spawn(|| thread::sleep(Duration::from_millis(30)));
+            let limit = Duration::from_millis(50);
+            let guard = lock.lock().unwrap();
+            drop(changed.wait_timeout_while(guard, limit, |()| true).unwrap());
+        });
+        assert!(start.elapsed() >= Duration::from_millis(50));
+    });
+    assert_eq!(problem(&exploration), None);
+}

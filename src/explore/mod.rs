@@ -33,14 +33,15 @@
 //! until it comes back, and the runs depend on it.
 
 mod found;
+mod run;
+mod settings;
 #[cfg(all(
     target_os = "linux",
     target_env = "gnu",
-    not(target_feature = "crt-static")
+    not(target_feature = "crt-static"),
+    any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-mod random;
-mod run;
-mod settings;
+mod system;
 mod task;
 mod test;
 mod watch;

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
@@ -46,6 +47,7 @@ struct Explorer<'a, F> {
     exploration: Exploration,
     has_waited: bool,
     before: Arc<FxHashSet<task::Id>>,
+    reads_clock: Arc<AtomicBool>,
     processors: Option<NonZero<usize>>,
 }
 
@@ -90,6 +92,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             exploration: Exploration::default(),
             has_waited: false,
             before: untracked(|| Arc::new(task::all().into_iter().collect())),
+            reads_clock: Arc::default(),
             processors,
         })
     }
@@ -163,6 +166,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             steps: self.settings.steps,
             has_waited: self.has_waited,
             before: self.before.clone(),
+            reads_clock: self.reads_clock.clone(),
             processors: self.processors,
         };
         let (f, watcher) = (&self.f, &self.watcher);

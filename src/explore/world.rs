@@ -21,6 +21,7 @@
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,8 +62,6 @@ const GRACE_AMONG_STRANGERS: Duration = Duration::from_secs(10);
 /// The run that seats belong to.
 pub(super) struct World {
     state: Mutex<State>,
-    /// The program's time at the begin.
-    start: Instant,
     limits: Limits,
 }
 
@@ -74,6 +73,8 @@ pub(super) struct Limits {
     pub(super) has_waited: bool,
     /// The threads that were there before the exploration.
     pub(super) before: Arc<FxHashSet<task::Id>>,
+    /// Whether the test reads the clock: then waits take the time that they say.
+    pub(super) reads_clock: Arc<AtomicBool>,
     /// On how many processors the test would run.
     pub(super) processors: Option<NonZero<usize>>,
 }
@@ -90,8 +91,11 @@ struct State {
     numbers: Numbers,
     /// Locks that somebody tries, or waits for with a limit: their releases are steps.
     tried: FxHashSet<Thing>,
-    /// How far the clock is ahead.
+    /// When the run has begun, and how far its time is ahead of what has passed.
+    begun: Instant,
     ahead: Duration,
+    /// Whether the test reads the clock: then waits take the time that they say.
+    reads_clock: Arc<AtomicBool>,
     /// Counts what changes what others can see.
     changes: u64,
     idle: u32,
@@ -279,14 +283,15 @@ impl World {
                 stuck: None,
                 numbers: Numbers::default(),
                 tried: FxHashSet::default(),
+                begun: Instant::now(),
                 ahead: Duration::ZERO,
+                reads_clock: limits.reads_clock.clone(),
                 changes: 1,
                 idle: 0,
                 steps: Vec::new(),
                 outside: 0,
                 panic: None,
             }),
-            start: Instant::now(),
             limits,
         })
     }
@@ -298,7 +303,11 @@ impl World {
 
     fn control_of(self: &Arc<Self>, seat: usize) -> Arc<dyn Control> {
         let world = self.clone();
-        Arc::new(SeatOf { world, seat })
+        Arc::new(SeatOf {
+            world,
+            seat,
+            is_timed: AtomicBool::new(false),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -483,8 +492,11 @@ impl State {
         if somebody_is_outside && !has_rested {
             return Err(Next::Rest);
         }
-        if let Some(action) = self.earliest() {
-            return Ok(action);
+        if let Some((deadline, action)) = self.earliest() {
+            return match self.has_real_time() && deadline > self.now() {
+                true => Err(Next::Rest),
+                false => Ok(action),
+            };
         }
         let ran = |action: &&Action| self.seats[action.seat as usize].ran;
         let Some(&looks_again) = held_back.iter().min_by_key(ran) else {
@@ -510,7 +522,7 @@ impl State {
 
     /// Lets an action happen; the seat that has the turn for it, unless nobody needs one.
     fn perform(&mut self, action: Action) -> Option<usize> {
-        let step = self.steps.len();
+        let (step, now) = (self.steps.len(), self.now());
         let index = action.seat as usize;
         let seat = &mut self.seats[index];
         let wanted = seat.pending.as_mut()?;
@@ -530,7 +542,8 @@ impl State {
         }
         if let Some(deadline) = wanted.deadline.filter(|_| action.how == How::Expire) {
             // Past it: whoever asks the time sees that it is up.
-            self.ahead = self.ahead.max(deadline) + Duration::from_nanos(1);
+            let late = deadline.saturating_sub(now);
+            self.ahead += late + Duration::from_nanos(1);
         }
         if let Some((next, ready)) = wanted.then.take() {
             // Woken, it takes its lock as a step of its own.
@@ -582,7 +595,7 @@ impl State {
                 continue;
             }
             blocked.push(action);
-            if is_short {
+            if is_short && !self.has_real_time() {
                 let how = How::Expire;
                 ready.push(Action { how, ..action });
             }
@@ -641,14 +654,14 @@ impl State {
     }
 
     /// The end of the earliest wait for a moment.
-    fn earliest(&mut self) -> Option<Action> {
+    fn earliest(&mut self) -> Option<(Duration, Action)> {
         let deadline = |seat: &Seat| seat.pending.as_ref()?.deadline;
         let times = self.seats.iter().enumerate();
-        let (_, index) = times
+        let (deadline, index) = times
             .filter_map(|(index, seat)| Some((deadline(seat)?, index)))
             .min()?;
         let next = self.seats[index].pending.as_ref()?.next;
-        Some(self.action(index, next, How::Expire))
+        Some((deadline, self.action(index, next, How::Expire)))
     }
 
     fn site_of(&self, step: usize) -> u32 {
@@ -711,6 +724,9 @@ fn key(path: &[u32]) -> u64 {
 struct SeatOf {
     world: Arc<World>,
     seat: usize,
+    /// The last announcement was of a wait with a limit: it may be the real operation that reads
+    /// the clock.
+    is_timed: AtomicBool,
 }
 
 impl SeatOf {
@@ -741,6 +757,18 @@ impl State {
         }
     }
 
+    fn has_real_time(&self) -> bool {
+        self.reads_clock.load(Ordering::Relaxed)
+    }
+
+    /// The time since the run has begun, as the program sees it.
+    fn now(&self) -> Duration {
+        match self.has_real_time() {
+            true => self.ahead + self.begun.elapsed(),
+            false => self.ahead,
+        }
+    }
+
     /// Whether an announcement needs no turn.
     fn is_passed_over(&self, next: &Announced) -> bool {
         next.kind == Kind::Unlock && !self.tried.contains(&next.thing)
@@ -756,7 +784,8 @@ impl State {
         if is_try {
             self.tried.insert(pending.next.thing);
         }
-        let deadline = pending.limit.map(|limit| self.ahead.saturating_add(limit));
+        let now = self.now();
+        let deadline = pending.limit.map(|limit| now.saturating_add(limit));
         let is_sleep = pending.next.kind == Kind::Sleep;
         let seat = &mut self.seats[me];
         if seat.status == Status::Outside {
@@ -779,6 +808,8 @@ impl State {
 impl Control for SeatOf {
     fn proceed(&self, pending: Pending<'_>) -> Turn {
         let (me, world) = (self.seat, &*self.world);
+        self.is_timed
+            .store(pending.limit.is_some(), Ordering::Relaxed);
         let mut state = world.lock();
         if state.end.is_some() {
             return state.leave(me);
@@ -872,11 +903,18 @@ impl Control for SeatOf {
     }
 
     fn now(&self) -> Instant {
-        self.world.start + self.world.lock().ahead
+        let state = self.world.lock();
+        state.begun + state.now()
     }
 
     fn processors(&self) -> Option<NonZero<usize>> {
         self.world.limits.processors
+    }
+
+    fn reads_clock(&self) {
+        if !self.is_timed.load(Ordering::Relaxed) {
+            self.world.limits.reads_clock.store(true, Ordering::Relaxed);
+        }
     }
 
     fn random(&self) -> u64 {

@@ -194,6 +194,9 @@ pub(crate) trait Control: Send + Sync {
     /// On how many processors the program may run.
     fn processors(&self) -> Option<NonZero<usize>>;
 
+    /// The strand reads the clock. May be a signal handler's doing: neither waits nor allocates.
+    fn reads_clock(&self);
+
     /// A number that belongs to the strand's place in the run: another one each time.
     fn random(&self) -> u64;
 
@@ -534,6 +537,14 @@ impl Random {
 pub(crate) fn random() -> Option<Random> {
     let control = strand().control()?.clone();
     Some(Random(untracked(|| control.random())))
+}
+
+/// The program reads the clock.
+#[inline]
+pub(crate) fn note_clock() {
+    if let Some(control) = strand().control() {
+        control.reads_clock();
+    }
 }
 
 /// Notes a panic of the current strand, if it is controlled; whether it is.
