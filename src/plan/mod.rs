@@ -9,26 +9,42 @@
 //!
 //! For each run the explorer calls [`begin`](Plan::begin); then, until no strand is left,
 //! [`choose`](Plan::choose), performs the chosen action, and calls [`pick`](Plan::pick) and
-//! [`released`](Plan::released) as the action comes to them; then [`end`](Plan::end). Two runs in
+//! [`released`](Plan::released) as the action comes to them; then [`end`](Plan::end). Where
+//! nobody can go on it calls [`stuck`](Plan::stuck) instead of `choose`. Two runs in
 //! which a plan answers alike are the same run, unless the program depends on something else. A
 //! plan notices that ([`Plan::begin`] of `all` and of a replay say what they expect).
 
+mod all;
+mod coverage;
+mod known;
+mod mix;
 mod name;
+mod obligation;
 mod pct;
 mod pos;
 mod priority;
 mod random;
 mod replay;
+mod rf;
 mod schedule;
+mod shrink;
+mod surw;
 mod walk;
 #[cfg(feature = "check")]
 mod wanted;
 
+pub use all::All;
+pub use coverage::{Count, Coverage, Gap, trace_hash};
+pub use mix::Mix;
 pub use name::Name;
+pub use obligation::{Between, Point};
 pub use pct::Pct;
 pub use pos::Pos;
 pub use replay::{Divergence, Recorder, Replay};
+pub use rf::Rf;
 pub use schedule::{Schedule, ScheduleError};
+pub use shrink::{Recording, Shrunk, shrink};
+pub use surw::Surw;
 pub use walk::Walk;
 #[cfg(feature = "check")]
 pub(crate) use wanted::{Time, Wanted};
@@ -156,8 +172,8 @@ pub trait Plan {
     /// A run begins. False if there is nothing left to explore; then no run is made.
     fn begin(&mut self) -> bool;
 
-    /// Which of the `ready` actions is next, as an index. They are never empty and are ordered by
-    /// seat. A seat may be there twice, with different `how`. `blocked` has the seats that cannot
+    /// Which of the `ready` actions is next, as an index. They are never empty, and never spurious
+    /// wake-ups alone ([`stuck`](Plan::stuck)). They are ordered by seat. A seat may be there twice, with different `how`. `blocked` has the seats that cannot
     /// go on, each with what it waits for. `None` gives the run up: what would follow is known.
     fn choose(&mut self, ready: &[Action], blocked: &[Action]) -> Option<usize>;
 
@@ -167,6 +183,13 @@ pub trait Plan {
     /// The current action gives a lock back. That is not an action of its own.
     fn released(&mut self, object: u32) {
         let _ = object;
+    }
+
+    /// Nobody can go on, unless one of the strands in `waking` wakes up without a reason. Which one
+    /// does, as an index; `None` if the run ends here, in a deadlock.
+    fn stuck(&mut self, waking: &[Action], blocked: &[Action]) -> Option<usize> {
+        let _ = (waking, blocked);
+        None
     }
 
     /// The run is over.
@@ -209,6 +232,10 @@ impl<P: Plan + ?Sized> Plan for Box<P> {
 
     fn released(&mut self, object: u32) {
         (**self).released(object);
+    }
+
+    fn stuck(&mut self, waking: &[Action], blocked: &[Action]) -> Option<usize> {
+        (**self).stuck(waking, blocked)
     }
 
     fn end(&mut self, end: End) {

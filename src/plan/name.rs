@@ -1,5 +1,6 @@
 //! The names of plans.
 
+use super::{All, Mix, Pct, Plan, Pos, Rf, Surw, Walk};
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,8 +31,19 @@ pub enum Name {
 }
 
 impl Name {
+    /// All of them.
+    pub const ALL: [Name; 7] = [
+        Name::Walk,
+        Name::Pct,
+        Name::Pos,
+        Name::Surw,
+        Name::Rf,
+        Name::All,
+        Name::Mix,
+    ];
+
     /// All names, each with the letter that stands for it in a schedule.
-    const ALL: [(Name, &str, &str); 7] = [
+    const ROWS: [(Name, &str, &str); 7] = [
         (Name::Walk, "walk", "w"),
         (Name::Pct, "pct", "c"),
         (Name::Pos, "pos", "p"),
@@ -42,7 +54,20 @@ impl Name {
     ];
 
     fn row(self) -> (Name, &'static str, &'static str) {
-        Name::ALL[self as usize]
+        Name::ROWS[self as usize]
+    }
+
+    /// The plan of that name. `mix` gets to know how many runs there will be.
+    pub fn plan(self, seed: u64, budget: u64) -> Box<dyn Plan + Send> {
+        match self {
+            Name::Walk => Box::new(Walk::new(seed)),
+            Name::Pct => Box::new(Pct::new(seed, 3)),
+            Name::Pos => Box::new(Pos::new(seed)),
+            Name::Surw => Box::new(Surw::new(seed)),
+            Name::Rf => Box::new(Rf::new(seed)),
+            Name::All => Box::new(All::new()),
+            Name::Mix => Box::new(Mix::new(seed, budget)),
+        }
     }
 
     pub(crate) fn letter(self) -> &'static str {
@@ -50,7 +75,7 @@ impl Name {
     }
 
     pub(crate) fn from_letter(letter: &str) -> Option<Name> {
-        let row = Name::ALL.iter().find(|row| row.2 == letter);
+        let row = Name::ROWS.iter().find(|row| row.2 == letter);
         row.map(|row| row.0)
     }
 }
@@ -65,9 +90,9 @@ impl FromStr for Name {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Name, String> {
-        let row = Name::ALL.iter().find(|row| row.1 == text);
+        let row = Name::ROWS.iter().find(|row| row.1 == text);
         row.map(|row| row.0).ok_or_else(|| {
-            let names: Vec<_> = Name::ALL.iter().map(|row| row.1).collect();
+            let names: Vec<_> = Name::ROWS.iter().map(|row| row.1).collect();
             format!("expected a plan ({}), found `{text}`", names.join(", "))
         })
     }

@@ -31,6 +31,26 @@ impl Random {
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
+
+    /// An index, drawn by weight. Without any weight it is uniform.
+    pub(crate) fn weighted(&mut self, weights: &[f64]) -> usize {
+        let sum: f64 = weights.iter().sum();
+        if sum <= 0.0 {
+            return self.below(weights.len());
+        }
+        let mut left = self.unit() * sum;
+        for (index, weight) in weights.iter().enumerate() {
+            left -= weight;
+            if left < 0.0 {
+                return index;
+            }
+        }
+        // Rounding can leave a rest of nothing.
+        weights
+            .iter()
+            .rposition(|&weight| weight > 0.0)
+            .unwrap_or(0)
+    }
 }
 
 fn to_unit(bits: u64) -> f64 {

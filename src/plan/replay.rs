@@ -6,7 +6,7 @@
 //! it left the schedule.
 
 use super::schedule::{extend, usual};
-use super::{Action, Choice, End, Name, Plan, Schedule, Turn};
+use super::{Action, Choice, End, Name, Plan, Recording, Schedule, Turn};
 use std::fmt;
 
 /// Records the choices of another plan's runs.
@@ -27,6 +27,9 @@ pub struct Recorder<P> {
     hash: u64,
     last: Option<u32>,
     actions: Vec<Action>,
+    /// The picks of the current action so far, and those that were not usual.
+    picked: u32,
+    picks: Vec<(u32, u32, u32)>,
 }
 
 impl<P: Plan> Recorder<P> {
@@ -39,6 +42,8 @@ impl<P: Plan> Recorder<P> {
             hash: 0,
             last: None,
             actions: Vec::new(),
+            picked: 0,
+            picks: Vec::new(),
         }
     }
 
@@ -48,6 +53,20 @@ impl<P: Plan> Recorder<P> {
             hash: self.hash as u32,
             ..self.schedule.clone()
         }
+    }
+
+    /// All of the current or last run.
+    pub fn recording(&self) -> Recording {
+        Recording {
+            schedule: self.schedule(),
+            actions: self.actions.clone(),
+            picks: self.picks.clone(),
+        }
+    }
+
+    /// Numbers runs from this one.
+    pub(crate) fn start_at(&mut self, run: u64) {
+        self.runs = run;
     }
 
     /// The actions of the current or last run.
@@ -63,6 +82,14 @@ impl<P: Plan> Recorder<P> {
     /// The plan.
     pub fn plan_mut(&mut self) -> &mut P {
         &mut self.plan
+    }
+
+    fn perform(&mut self, action: Action, index: usize, usual: usize) {
+        self.hash = extend(self.hash, &action);
+        self.note(index, usual);
+        self.last = Some(action.seat);
+        self.actions.push(action);
+        self.picked = 0;
     }
 
     fn note(&mut self, index: usize, usual: usize) {
@@ -90,28 +117,38 @@ impl<P: Plan> Plan for Recorder<P> {
         self.hash = 0;
         self.last = None;
         self.actions.clear();
+        self.picks.clear();
         true
     }
 
     fn choose(&mut self, ready: &[Action], blocked: &[Action]) -> Option<usize> {
         let index = self.plan.choose(ready, blocked)?;
-        let action = ready[index];
-        let usual = usual(ready, self.last);
-        self.hash = extend(self.hash, &action);
-        self.note(index, usual);
-        self.last = Some(action.seat);
-        self.actions.push(action);
+        self.perform(ready[index], index, usual(ready, self.last));
         Some(index)
     }
 
     fn pick(&mut self, choice: Choice, n: usize) -> usize {
         let index = self.plan.pick(choice, n);
         self.note(index, 0);
+        if let (1.., Some(step)) = (index, self.actions.len().checked_sub(1)) {
+            self.picks.push((step as u32, self.picked, index as u32));
+        }
+        self.picked += 1;
         index
     }
 
     fn released(&mut self, object: u32) {
         self.plan.released(object);
+    }
+
+    fn stuck(&mut self, waking: &[Action], blocked: &[Action]) -> Option<usize> {
+        let index = self.plan.stuck(waking, blocked);
+        match index {
+            // The choice 0, which is the usual one, is that nobody wakes up.
+            Some(index) => self.perform(waking[index], index + 1, 0),
+            None => self.schedule.rest += 1,
+        }
+        index
     }
 
     fn end(&mut self, end: End) {
@@ -243,7 +280,10 @@ impl Replay {
         self.divergence.get_or_insert(divergence);
     }
 
-    fn compare(&mut self, action: &Action, check: Option<u8>) {
+    fn perform(&mut self, action: &Action, check: Option<u8>) {
+        self.steps += 1;
+        self.hash = extend(self.hash, action);
+        self.last = Some(*action);
         let differs = match self.expected {
             None => check.is_some_and(|check| check != self.hash as u8),
             Some(_) => self.recorded() != Some(action),
@@ -251,6 +291,12 @@ impl Replay {
         if differs {
             self.diverge(Some(*action));
         }
+    }
+
+    /// Performs what is usual, because what was recorded is not possible.
+    fn perform_other(&mut self, action: &Action) {
+        self.perform(action, None);
+        self.diverge(Some(*action));
     }
 }
 
@@ -263,19 +309,21 @@ impl Plan for Replay {
     fn choose(&mut self, ready: &[Action], _: &[Action]) -> Option<usize> {
         let usual = usual(ready, self.last.map(|action| action.seat));
         let (index, check) = self.next(usual);
-        self.steps += 1;
-        let (index, missing) = match index < ready.len() {
-            true => (index, false),
-            false => (usual, true),
-        };
-        let action = ready[index];
-        self.hash = extend(self.hash, &action);
-        self.last = Some(action);
-        match missing {
-            true => self.diverge(Some(action)),
-            false => self.compare(&action, check),
+        match ready.get(index) {
+            Some(action) => self.perform(action, check),
+            None => self.perform_other(&ready[usual]),
         }
-        Some(index)
+        Some(if index < ready.len() { index } else { usual })
+    }
+
+    fn stuck(&mut self, waking: &[Action], _: &[Action]) -> Option<usize> {
+        let (index, check) = self.next(0);
+        let index = index.checked_sub(1)?;
+        match waking.get(index) {
+            Some(action) => self.perform(action, check),
+            None => self.diverge(None),
+        }
+        (index < waking.len()).then_some(index)
     }
 
     fn pick(&mut self, _: Choice, n: usize) -> usize {

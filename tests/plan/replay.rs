@@ -2,17 +2,13 @@
 
 use crate::random::programs;
 use crate::sim::{Program, Run, run};
-use aerodrome::plan::{Name, Pct, Plan, Pos, Recorder, Replay, Schedule, Walk};
+use aerodrome::plan::{Name, Plan, Recorder, Replay, Schedule, Walk};
 use proptest::prelude::*;
 
 const LIMIT: usize = 1000;
 
-pub(crate) fn plans(seed: u64) -> Vec<(Name, Box<dyn Plan>)> {
-    vec![
-        (Name::Walk, Box::new(Walk::new(seed))),
-        (Name::Pct, Box::new(Pct::new(seed, 3))),
-        (Name::Pos, Box::new(Pos::new(seed))),
-    ]
+fn plans(seed: u64) -> Vec<(Name, Box<dyn Plan + Send>)> {
+    Name::ALL.map(|name| (name, name.plan(seed, 20))).into()
 }
 
 fn same(one: &Run, other: &Run) -> Result<(), TestCaseError> {

@@ -22,9 +22,6 @@ pub(crate) struct Place(pub(crate) usize, pub(crate) Option<usize>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fold {
     Add,
-    Subtract,
-    Multiply,
-    Remainder,
     Set,
 }
 
@@ -203,6 +200,8 @@ pub(crate) struct Event {
     pub(crate) object: Object,
     /// Whether it commutes with its like.
     pub(crate) reads: bool,
+    /// Whether it was a time-out, a spurious wake-up or a weak failure.
+    pub(crate) surprise: bool,
     /// Whom it woke, whether a weak exchange failed, how it happened.
     pub(crate) details: Vec<usize>,
 }
@@ -270,6 +269,7 @@ impl<'p> Sim<'p> {
                 nth: 0,
                 object: Object::Nothing,
                 reads: true,
+                surprise: false,
                 details: Vec::new(),
             },
         };
@@ -394,7 +394,12 @@ impl<'p> Sim<'p> {
     /// What the strand does next: the operation's kind, its object, and its place.
     fn pending(&self, strand: usize) -> Option<(Kind, Object, usize)> {
         let state = &self.state.strands[strand];
-        let site = strand_site(self.program, strand) + state.at;
+        let code = strand_site(self.program, strand);
+        let site = match state.phase {
+            Phase::Starting => code + 998,
+            Phase::Exiting => code + 999,
+            _ => code + state.at,
+        };
         let (kind, object) = match state.phase {
             Phase::Unborn | Phase::Gone => return None,
             Phase::Starting => (Kind::Start, Object::Strand(strand)),
@@ -508,8 +513,7 @@ impl<'p> Sim<'p> {
         }
     }
 
-    /// The actions that can be next, and those that cannot. Nobody is ready where only spurious
-    /// wake-ups would be left: that is a deadlock.
+    /// The actions that can be next, and those that cannot.
     pub(crate) fn actions(&mut self) -> (Vec<Action>, Vec<Action>) {
         let (mut ready, mut blocked) = (Vec::new(), Vec::new());
         for seat in 0..self.seats.len() {
@@ -538,9 +542,6 @@ impl<'p> Sim<'p> {
                 false => ready.extend(ways.iter().map(|&how| action(how, object))),
             }
         }
-        if ready.iter().all(|action| action.how == How::Wake) {
-            blocked.append(&mut ready);
-        }
         (ready, blocked)
     }
 
@@ -559,8 +560,9 @@ impl<'p> Sim<'p> {
             object,
             reads: matches!(
                 kind,
-                Kind::Read | Kind::LockShared | Kind::TryLockShared | Kind::Wait
+                Kind::Read | Kind::LockShared | Kind::TryLockShared | Kind::Wait | Kind::Join
             ) || action.how != How::Proceed,
+            surprise: action.how != How::Proceed && kind != Kind::Sleep,
             details: vec![action.how as usize],
         };
         self.state.strands[strand].nth += 1;
@@ -638,6 +640,7 @@ impl<'p> Sim<'p> {
                 let expected = self.state.variables[place] == self.value(strand, old);
                 let fails = weak && expected && pick(Choice::Weak, 2) == 1;
                 self.event.details.push(usize::from(fails));
+                self.event.surprise = fails;
                 if expected && !fails {
                     self.write(place, self.value(strand, new));
                 }
@@ -650,7 +653,7 @@ impl<'p> Sim<'p> {
                 }
                 self.set(strand, register, i64::from(!expired));
             }
-            Op::LockShared(lock) => self.state.locks[lock].shared.push(strand),
+            Op::LockShared(lock) => insert(&mut self.state.locks[lock].shared, strand),
             Op::TryLock(register, lock) => {
                 let free = self.is_free(lock);
                 if free {
@@ -662,7 +665,7 @@ impl<'p> Sim<'p> {
             Op::TryLockShared(register, lock) => {
                 let free = self.state.locks[lock].owner.is_none();
                 if free {
-                    self.state.locks[lock].shared.push(strand);
+                    insert(&mut self.state.locks[lock].shared, strand);
                 }
                 self.set(strand, register, i64::from(free));
             }
@@ -673,7 +676,7 @@ impl<'p> Sim<'p> {
                 self.event.object = Object::Nothing;
             }
             Op::Wait { condvar, lock, .. } => {
-                self.state.queues[condvar].push(strand);
+                insert(&mut self.state.queues[condvar], strand);
                 self.release(strand, lock);
                 self.state.strands[strand].phase = Phase::Queued;
                 return false;
@@ -746,12 +749,15 @@ impl<'p> Sim<'p> {
     }
 }
 
+/// Those who hold or wait are a set: their order must not make two states of one.
+fn insert(strands: &mut Vec<usize>, strand: usize) {
+    strands.push(strand);
+    strands.sort_unstable();
+}
+
 fn apply(fold: Fold, old: i64, new: i64) -> i64 {
     match fold {
         Fold::Add => old.wrapping_add(new),
-        Fold::Subtract => old.wrapping_sub(new),
-        Fold::Multiply => old.wrapping_mul(new),
-        Fold::Remainder => old.rem_euclid(new),
         Fold::Set => new,
     }
 }
@@ -767,6 +773,11 @@ fn strand_site(program: &Program, strand: usize) -> usize {
     1000 * first.expect("it is one of them")
 }
 
+/// Whether nobody can go on with a reason.
+pub(crate) fn is_stuck(ready: &[Action]) -> bool {
+    ready.iter().all(|action| action.how == How::Wake)
+}
+
 /// A run's result.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -780,14 +791,6 @@ impl Run {
     pub(crate) fn failed(&self) -> bool {
         self.state.failed || self.end == End::Deadlock
     }
-
-    /// How often one strand follows another.
-    pub(crate) fn switches(&self) -> usize {
-        let pairs = self.events.windows(2);
-        pairs
-            .filter(|pair| pair[0].strand != pair[1].strand)
-            .count()
-    }
 }
 
 /// The next run under a plan; none if the plan has no more. It is let go after that many steps.
@@ -799,17 +802,19 @@ pub(crate) fn run(program: &Program, plan: &mut dyn Plan, limit: usize) -> Optio
     let (mut events, mut actions) = (Vec::new(), Vec::new());
     let end = loop {
         let (ready, blocked) = sim.actions();
-        if ready.is_empty() {
-            break match blocked.is_empty() {
-                true => End::Complete,
-                false => End::Deadlock,
-            };
+        if ready.is_empty() && blocked.is_empty() {
+            break End::Complete;
         }
         if events.len() >= limit {
             break End::Abandoned;
         }
-        let Some(index) = plan.choose(&ready, &blocked) else {
-            break End::Abandoned;
+        let stuck = is_stuck(&ready);
+        let choice = match stuck {
+            true => plan.stuck(&ready, &blocked),
+            false => plan.choose(&ready, &blocked),
+        };
+        let Some(index) = choice else {
+            break if stuck { End::Deadlock } else { End::Abandoned };
         };
         let mut pick = |choice, n| {
             let index = plan.pick(choice, n);
