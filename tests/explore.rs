@@ -372,6 +372,47 @@ mod outside {
     }
 }
 
+/// Where all schedules fit into the budget, they are all explored.
+#[test]
+fn a_small_test_is_proved() {
+    for plan in ["all", "mix"] {
+        let settings = Explore::new().plan(plan.parse().unwrap());
+        let exploration = explore(settings, || {
+            let count = Mutex::new(0);
+            twice(|| {
+                atomic_block! {
+                    *count.lock().unwrap() += 1;
+                }
+            });
+            assert_eq!(count.into_inner().unwrap(), 2);
+        });
+        assert_eq!(problem(&exploration), None);
+        assert!(exploration.is_exhaustive, "{plan}: {exploration:?}");
+        assert_eq!(exploration.different, 2);
+    }
+}
+
+/// What is told is the simplest schedule: one switch into the middle of the update.
+#[test]
+fn a_schedule_is_shrunk() {
+    let exploration = explore(Explore::new(), || {
+        let (count, noise) = (AtomicU32::new(0), AtomicU32::new(0));
+        twice(|| {
+            for _ in 0..3 {
+                noise.fetch_add(1, Ordering::Relaxed);
+                let seen = count.load(Ordering::Relaxed);
+                noise.fetch_add(1, Ordering::Relaxed);
+                count.store(seen + 1, Ordering::Relaxed);
+            }
+        });
+        assert_eq!(count.into_inner(), 6);
+    });
+    let found = exploration.found.expect("found");
+    // To the one thread, to the other, back, and to the test's own.
+    assert!(found.switches <= 5, "{found:?}");
+    assert_eq!(found.replays, (2, 2));
+}
+
 /// Hash tables have the same order in each run, so what depends on it can be replayed.
 #[test]
 fn what_depends_on_the_order_of_a_hash_table_comes_back() {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
@@ -16,7 +16,9 @@ use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
 use crate::collect::{self, check_run};
-use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
+use crate::plan::{
+    Action, Choice, Coverage, End, Name, Plan, Recorder, Recording, Replay, Schedule, shrink,
+};
 use crate::record::control::{Controlled, Doomed, note_panic};
 use crate::record::{self, Pen, untracked};
 use crate::report::Report;
@@ -24,6 +26,12 @@ use crate::thread::scope_parts::{ExitHere, Forked};
 
 /// How often a failing schedule is repeated before it is told.
 const REPLAYS: u32 = 2;
+
+/// How many runs, and for how long, a failing schedule is made simpler.
+const SHRINKS: usize = 300;
+
+/// See [`SHRINKS`].
+const SHRINKING: Duration = Duration::from_secs(3);
 
 /// Runs `f` under many schedules, until one goes wrong. See the [module](self).
 ///
@@ -45,6 +53,7 @@ struct Explorer<'a, F> {
     watcher: Watcher,
     _pinned: Option<Pinned>,
     exploration: Exploration,
+    coverage: Coverage,
     has_waited: bool,
     before: Arc<FxHashSet<task::Id>>,
     reads_clock: Arc<AtomicBool>,
@@ -90,6 +99,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             watcher,
             _pinned: untracked(Pinned::new),
             exploration: Exploration::default(),
+            coverage: Coverage::default(),
             has_waited: false,
             before: untracked(|| Arc::new(task::all().into_iter().collect())),
             reads_clock: Arc::default(),
@@ -102,7 +112,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
         let name = self.settings.plan;
         let plan: Box<dyn Plan + Send> = match &self.settings.replay {
             Some(schedule) => Box::new(Replay::new(schedule.clone())),
-            None => self.settings.make_plan(),
+            None => name.plan(self.settings.seed, self.settings.schedules),
         };
         let limit = match self.settings.replay {
             Some(_) => 1,
@@ -126,9 +136,9 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
                 self.exploration.incomplete.get_or_insert(reason);
                 break;
             };
+            self.coverage.add(next.actions());
             if run.problem.is_some() {
-                let (schedule, actions) = (next.schedule(), next.actions().to_vec());
-                self.exploration.found = self.confirm(run, schedule, actions);
+                self.exploration.found = self.confirm(run, next.recording());
                 break;
             }
             if run.outcome.strands.len() == 1 {
@@ -138,6 +148,8 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             }
             planner = next;
         }
+        self.exploration.different = self.coverage.different() as u64;
+        self.exploration.last_different = self.coverage.last_new();
         self.exploration.time = start.elapsed();
         self.exploration
     }
@@ -152,7 +164,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
         } = &run.outcome;
         let exploration = &mut self.exploration;
         exploration.abandoned += u64::from(*end == End::Abandoned);
-        exploration.steps += steps.len() as u64;
+        exploration.steps += steps;
         exploration.outside += outside;
         if let Some(reason) = &run.incomplete {
             exploration.incomplete.get_or_insert(reason.clone());
@@ -193,42 +205,97 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
         })
     }
 
-    fn replay(
-        &mut self,
-        schedule: &Schedule,
-        actions: Option<Vec<Action>>,
-    ) -> (Run, Option<Planner>) {
-        let replay = match actions {
-            Some(actions) => Replay::expecting(schedule.clone(), actions),
-            None => Replay::new(schedule.clone()),
-        };
-        let plan: Box<dyn Plan + Send> = Box::new(replay);
-        let mut planner = Recorder::new(plan, schedule.plan, schedule.seed);
+    /// Repeats a run.
+    fn replay(&mut self, recording: &Recording) -> (Run, Option<Recording>) {
+        let Recording {
+            schedule, actions, ..
+        } = recording.clone();
+        self.run_by(&mut Replay::expecting(schedule, actions))
+    }
+
+    /// Runs the test once, by a plan that is only lent.
+    fn run_by(&mut self, plan: &mut (dyn Plan + Send)) -> (Run, Option<Recording>) {
+        let lent: *mut (dyn Plan + Send + '_) = plan;
+        // SAFETY: only the lifetime changes; see `Lent`.
+        let lent = Lent(unsafe { std::mem::transmute::<*mut (dyn Plan + Send + '_), _>(lent) });
+        let mut planner: Planner = Recorder::new(Box::new(lent), Name::Mix, self.settings.seed);
         planner.begin();
         let mut run = self.run(planner);
-        let planner = run.outcome.plan.take();
-        (run, planner)
+        let recording = run.outcome.plan.take().map(|planner| planner.recording());
+        (run, recording)
     }
 
     /// Repeats a run that went wrong, and makes its schedule simpler.
-    fn confirm(&mut self, run: Run, schedule: Schedule, actions: Vec<Action>) -> Option<Found> {
+    fn confirm(&mut self, run: Run, recording: Recording) -> Option<Found> {
         let problem = run.problem?;
-        self.has_waited |= run.outcome.stuck.is_some();
         let is_like = |run: &Run| run.problem.as_ref().is_some_and(|it| it.is_like(&problem));
-        let mut back = 0;
-        for _ in 0..REPLAYS {
-            let (again, _) = self.replay(&schedule, Some(actions.clone()));
-            back += u32::from(is_like(&again));
-        }
-        let switches = switches(&run.outcome);
-        Some(Found {
-            problem,
+        let again = |explorer: &mut Self, recording: &Recording| {
+            let (run, _) = explorer.replay(recording);
+            is_like(&run).then_some(run)
+        };
+        let repeated = (0..REPLAYS).filter_map(|_| again(self, &recording)).count();
+        let mut found = Found {
+            problem: problem.clone(),
             reports: run.reports,
-            schedule,
+            schedule: recording.schedule.clone(),
             run: self.exploration.schedules,
-            replays: (back, REPLAYS),
-            switches,
-        })
+            replays: (repeated as u32, REPLAYS),
+            switches: recording.switches(),
+        };
+        if repeated as u32 == REPLAYS && self.settings.replay.is_none() {
+            let start = Instant::now();
+            let shrunk = shrink(recording, SHRINKS, |plan| {
+                start.elapsed() < SHRINKING && is_like(&self.run_by(plan).0)
+            });
+            if let Some(simpler) = again(self, &shrunk.recording) {
+                found.problem = simpler.problem.unwrap_or(problem);
+                found.reports = simpler.reports;
+                found.switches = shrunk.recording.switches();
+                found.schedule = Schedule {
+                    plan: found.schedule.plan,
+                    seed: found.schedule.seed,
+                    run: found.schedule.run,
+                    ..shrunk.recording.schedule
+                };
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A plan that is lent for one run. Whoever lends it waits for the end of the run, when its world
+/// gives the plan back, and asks it for nothing meanwhile.
+struct Lent(*mut (dyn Plan + Send));
+
+// SAFETY: what it points to is `Send`, and nobody else has it.
+unsafe impl Send for Lent {}
+
+impl Lent {
+    fn plan(&mut self) -> &mut (dyn Plan + Send) {
+        // SAFETY: see `Lent`.
+        unsafe { &mut *self.0 }
+    }
+}
+
+impl Plan for Lent {
+    fn begin(&mut self) -> bool {
+        self.plan().begin()
+    }
+
+    fn choose(&mut self, ready: &[Action], blocked: &[Action]) -> Option<usize> {
+        self.plan().choose(ready, blocked)
+    }
+
+    fn pick(&mut self, choice: Choice, n: usize) -> usize {
+        self.plan().pick(choice, n)
+    }
+
+    fn released(&mut self, object: u32) {
+        self.plan().released(object);
+    }
+
+    fn end(&mut self, end: End) {
+        self.plan().end(end);
     }
 }
 
@@ -252,12 +319,6 @@ fn on_new_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     });
     forked.joined_quietly();
     result.unwrap_or_else(|payload| resume_unwind(payload))
-}
-
-/// How often the turn went to another strand.
-fn switches(outcome: &Outcome) -> usize {
-    let seats = outcome.steps.windows(2);
-    seats.filter(|pair| pair[0].seat != pair[1].seat).count()
 }
 
 /// What is wrong with a run, if anything.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::{Name, Pct, Plan, Pos, Schedule, Walk};
+use crate::plan::{Name, Schedule};
 
 /// How to explore; see [`explore`](super::explore).
 ///
@@ -62,14 +62,6 @@ impl Explore {
     pub fn time(self, time: Duration) -> Self {
         let time = Some(time);
         Explore { time, ..self }
-    }
-
-    pub(super) fn make_plan(&self) -> Box<dyn Plan + Send> {
-        match self.plan {
-            Name::Walk => Box::new(Walk::new(self.seed)),
-            Name::Pct => Box::new(Pct::new(self.seed, 3)),
-            _ => Box::new(Pos::new(self.seed)),
-        }
     }
 
     /// Only this schedule, which an exploration has found.

@@ -99,7 +99,8 @@ struct State {
     /// Counts what changes what others can see.
     changes: u64,
     idle: u32,
-    steps: Vec<Step>,
+    /// The operations that were performed.
+    steps: Vec<Announced>,
     /// How many steps were taken by strands that came back from outside.
     outside: u64,
     panic: Option<Panic>,
@@ -122,13 +123,6 @@ impl Numbers {
             self.last
         })
     }
-}
-
-/// An operation that was performed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub(super) seat: u32,
-    pub(super) next: Announced,
 }
 
 /// Why a run could not go on.
@@ -261,7 +255,8 @@ pub(super) struct Outcome {
     pub(super) plan: Option<Planner>,
     pub(super) end: End,
     pub(super) stuck: Option<Stuck>,
-    pub(super) steps: Vec<Step>,
+    /// How many operations were performed.
+    pub(super) steps: u64,
     pub(super) outside: u64,
     pub(super) panic: Option<Panic>,
     /// The strands' numbers and paths, by seat.
@@ -326,7 +321,7 @@ impl World {
             plan,
             end,
             stuck: state.stuck.take(),
-            steps: std::mem::take(&mut state.steps),
+            steps: state.steps.len() as u64,
             outside: state.outside,
             panic: state.panic.take(),
             strands,
@@ -526,10 +521,7 @@ impl State {
         let index = action.seat as usize;
         let seat = &mut self.seats[index];
         let wanted = seat.pending.as_mut()?;
-        self.steps.push(Step {
-            seat: action.seat,
-            next: wanted.next,
-        });
+        self.steps.push(wanted.next);
         seat.nth += 1;
         seat.ran = step as u64;
         let turn = match action.how {
@@ -665,7 +657,7 @@ impl State {
     }
 
     fn site_of(&self, step: usize) -> u32 {
-        self.steps.get(step).map_or(0, |step| step.next.site)
+        self.steps.get(step).map_or(0, |step| step.site)
     }
 
     /// Who waits for what.

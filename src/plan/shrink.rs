@@ -66,7 +66,7 @@ pub struct Shrunk {
 pub fn shrink(
     failing: Recording,
     budget: usize,
-    fails: impl FnMut(&mut dyn Plan) -> bool,
+    fails: impl FnMut(&mut (dyn Plan + Send)) -> bool,
 ) -> Shrunk {
     let mut search = Search {
         best: failing,
@@ -88,7 +88,7 @@ struct Search<F> {
     fails: F,
 }
 
-impl<F: FnMut(&mut dyn Plan) -> bool> Search<F> {
+impl<F: FnMut(&mut (dyn Plan + Send)) -> bool> Search<F> {
     /// Tries all candidates of the best run until one is better.
     fn improve(&mut self) -> bool {
         let script = Script::of(&self.best);
