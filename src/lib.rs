@@ -414,7 +414,7 @@ pub use self::collect::{Config, ConfigError, Mode, Outcome, Predict, check, on_v
 #[cfg(feature = "check")]
 pub use self::explore::{Exploration, Explore, Found, Problem, explore};
 pub use self::hint::restart;
-pub use self::mark::{atomic, not_atomic, test, untracked};
+pub use self::mark::{atomic, not_atomic, outside, test, untracked};
 #[cfg(feature = "check")]
 pub use self::name::Tracked;
 pub use self::name::name;
@@ -435,6 +435,9 @@ pub mod __private {
     pub use crate::mark::{ExitCode, Test};
     #[cfg(feature = "check")]
     pub use crate::operation::{Access, Operation, operate};
+    pub use ::std::prelude::v1::test as std_test;
+    #[cfg(feature = "check")]
+    pub use aerodrome_macros::plain_test;
     #[cfg(feature = "check")]
     pub use std::panic::Location;
 }

@@ -197,6 +197,31 @@ pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Runs `f`, which may wait for what aerodrome does not see: another process, say. While it does,
+/// the other threads of an [explored](mod@crate::explore) test go on.
+///
+/// A thread that waits in such a way is noticed after a while all the same; this says it at once.
+/// Where nothing is explored, and without the feature `check`, it calls `f`.
+///
+/// ```
+/// use std::io::Read;
+/// use std::os::unix::net::UnixStream;
+///
+/// let (mut ours, theirs) = UnixStream::pair()?;
+/// drop(theirs);
+/// let mut answer = Vec::new();
+/// aerodrome::outside(|| ours.read_to_end(&mut answer))?;
+/// assert!(answer.is_empty());
+/// # Ok::<_, std::io::Error>(())
+/// ```
+#[inline]
+pub fn outside<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "check")]
+    return crate::record::outside(f);
+    #[cfg(not(feature = "check"))]
+    f()
+}
+
 /// Marks a part of a function as atomic. It is an expression, with the control flow of a plain
 /// block.
 ///

@@ -219,3 +219,180 @@ fn the_same_seed_gives_the_same_schedules() {
     let (one, other) = (run().found.unwrap(), run().found.unwrap());
     assert_eq!((one.run, one.schedule), (other.run, other.schedule));
 }
+
+/// What is not mirrored, and must neither stop a run nor be taken for a deadlock.
+mod outside {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::AtomicBool as RealBool;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Explores `f`, which is right, and says how often its runs were outside.
+    fn explored(schedules: u64, f: impl Fn() + Sync) -> u64 {
+        let start = Instant::now();
+        let exploration = explore(pos(schedules), f);
+        assert_eq!(problem(&exploration), None);
+        assert_eq!(exploration.schedules, schedules);
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{:?}",
+            start.elapsed()
+        );
+        exploration.outside
+    }
+
+    #[test]
+    fn a_channel_of_std() {
+        explored(20, || {
+            let (sender, receiver) = mpsc::channel();
+            let count = &Mutex::new(0);
+            thread::scope(|s| {
+                s.spawn(move || {
+                    *count.lock().unwrap() += receiver.recv().unwrap();
+                });
+                *count.lock().unwrap() += 1;
+                sender.send(1).unwrap();
+            });
+            assert_eq!(*count.lock().unwrap(), 2);
+        });
+    }
+
+    #[test]
+    fn sockets() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        explored(20, || {
+            let count = Mutex::new(0);
+            thread::scope(|s| {
+                s.spawn(|| {
+                    let (mut stream, _) = listener.accept().unwrap();
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    *count.lock().unwrap() += byte[0];
+                });
+                let mut stream = TcpStream::connect(address).unwrap();
+                *count.lock().unwrap() += 1;
+                stream.write_all(&[7]).unwrap();
+            });
+            assert_eq!(count.into_inner().unwrap(), 8);
+        });
+    }
+
+    #[test]
+    fn real_sleeps() {
+        explored(10, || {
+            let count = AtomicU32::new(0);
+            twice(|| {
+                std::thread::sleep(Duration::from_millis(5));
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!(count.into_inner(), 2);
+        });
+    }
+
+    #[test]
+    fn a_spin_on_a_flag_that_is_not_mirrored() {
+        explored(5, || {
+            let (flag, count) = (RealBool::new(false), Mutex::new(0));
+            thread::scope(|s| {
+                s.spawn(|| {
+                    while !flag.load(Ordering::Acquire) {}
+                    *count.lock().unwrap() += 1;
+                });
+                *count.lock().unwrap() += 1;
+                flag.store(true, Ordering::Release);
+            });
+        });
+    }
+
+    #[test]
+    fn a_pool_that_nobody_forked() {
+        type Job = Box<dyn FnOnce() + Send>;
+        // A real thread, as those of a library that is not tracked.
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let pool = std::thread::spawn(move || queue.iter().for_each(|job| job()));
+        explored(20, || {
+            let done = Arc::new((Mutex::new(0), Condvar::new()));
+            let job = || {
+                let done = done.clone();
+                move || {
+                    *done.0.lock().unwrap() += 1;
+                    done.1.notify_all();
+                }
+            };
+            jobs.send(Box::new(job())).unwrap();
+            let other = thread::spawn(job());
+            let mut count = done.0.lock().unwrap();
+            while *count < 2 {
+                count = done.1.wait(count).unwrap();
+            }
+            drop(count);
+            other.join().unwrap();
+        });
+        drop(jobs);
+        pool.join().unwrap();
+    }
+
+    static SHARED: Mutex<u32> = Mutex::new(0);
+
+    fn use_shared() {
+        twice(|| {
+            let mut shared = SHARED.lock().unwrap();
+            *shared += 1;
+            thread::yield_now();
+        });
+    }
+
+    #[test]
+    fn a_static_lock_of_two_tests_one() {
+        explored(50, use_shared);
+    }
+
+    #[test]
+    fn a_static_lock_of_two_tests_other() {
+        explored(50, use_shared);
+    }
+
+    #[test]
+    fn a_thread_that_is_left_running() {
+        explored(20, || {
+            let (lock, left) = (Arc::new(Mutex::new(0)), Arc::new(AtomicBool::new(false)));
+            let (also, is_left) = (lock.clone(), left.clone());
+            thread::spawn(move || {
+                while !is_left.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                *also.lock().unwrap() += 1;
+            });
+            *lock.lock().unwrap() += 1;
+            left.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Hash tables have the same order in each run, so what depends on it can be replayed.
+#[test]
+fn what_depends_on_the_order_of_a_hash_table_comes_back() {
+    let exploration = explore(pos(50), || {
+        let count = AtomicU32::new(0);
+        let numbers: std::collections::HashSet<u32> = (0..20).collect();
+        twice(|| {
+            for number in &numbers {
+                let seen = count.load(Ordering::Relaxed);
+                if seen == *number {
+                    count.store(seen + 1, Ordering::Relaxed);
+                }
+            }
+        });
+        let thread = thread::spawn(|| {
+            let numbers: std::collections::HashSet<u32> = (0..20).collect();
+            numbers.into_iter().next()
+        });
+        assert_ne!(thread.join().unwrap(), numbers.into_iter().next());
+        assert_eq!(count.into_inner(), 0);
+    });
+    let found = exploration.found.expect("found");
+    assert_eq!(found.replays, (2, 2), "{found:?}");
+}

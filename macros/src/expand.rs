@@ -160,7 +160,7 @@ pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     );
     let tokens = unwrapped(item);
     let expanded = match item::read(&tokens) {
-        Kind::Function(function) => test_function(&tokens, &function, &arguments),
+        Kind::Function(function) => test_function(&tokens, &function, &arguments, "run_test"),
         Kind::Other(found, span) => Err(no_test(span, found)),
         Kind::Impl(_) => Err(no_test(tokens[0].span(), "an `impl` block")),
     };
@@ -171,6 +171,24 @@ pub(crate) fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
             finish(errors, tokens.into_iter().collect())
         }
     }
+}
+
+/// A `#[test]` that may be explored. Where it is no test that could be, it is std's own, which has
+/// its own errors.
+pub(crate) fn plain_test(item: TokenStream) -> TokenStream {
+    let tokens = unwrapped(item);
+    let expanded = match item::read(&tokens) {
+        Kind::Function(function) => {
+            let arguments = Arguments::default();
+            test_function(&tokens, &function, &arguments, "run_plain_test").ok()
+        }
+        _ => None,
+    };
+    expanded.unwrap_or_else(|| {
+        let mut test = std_test(&Arguments::default());
+        test.extend(tokens);
+        test
+    })
 }
 
 fn finish(errors: Vec<Error>, item: TokenStream) -> TokenStream {
@@ -220,6 +238,15 @@ fn path(arguments: &Arguments, rest: &str) -> TokenStream {
         .into_iter()
         .chain(source(rest, Span::mixed_site()))
         .collect()
+}
+
+/// Std's `#[test]`, by a path that leads there whatever stands in std's place.
+fn std_test(arguments: &Arguments) -> TokenStream {
+    let attribute = path(arguments, "::__private::std_test");
+    let bracket = group(Delimiter::Bracket, attribute, Span::mixed_site());
+    let mut tokens = source("#", Span::mixed_site());
+    tokens.extend([bracket]);
+    tokens
 }
 
 fn group(delimiter: Delimiter, stream: TokenStream, span: Span) -> TokenTree {
@@ -447,10 +474,11 @@ fn no_test(span: Span, found: &str) -> Error {
     )
 }
 
-/// The test as a plain `#[test]` around the function as it was, which `run_test` runs and judges:
+/// The test as a plain `#[test]` around the function as it was, which `run_test` runs and judges,
+/// or another function of that kind does:
 ///
 /// ```text
-/// #[::core::prelude::v1::test]
+/// #[::aerodrome::__private::std_test]
 /// fn name() -> ::aerodrome::__private::ExitCode {        // no return type where the function has none: `#[should_panic]` needs that
 ///     fn name() -> Result<(), Error> { /* the body as it was */ }
 ///     ::aerodrome::__private::run_test(::aerodrome::__private::Test::new(1), name)
@@ -460,6 +488,7 @@ fn test_function(
     tokens: &[TokenTree],
     function: &Function,
     arguments: &Arguments,
+    run: &str,
 ) -> Result<TokenStream, Error> {
     let name = &function.name;
     let returns_unit = test_returns_unit(tokens, function)?;
@@ -502,7 +531,7 @@ fn test_function(
     let mut call = settings(arguments, panics, span);
     call.extend(source(",", span));
     call.extend([TokenTree::from(name.clone())]);
-    let mut run = path(arguments, "::__private::run_test");
+    let mut run = path(arguments, &format!("::__private::{run}"));
     run.extend([group(Delimiter::Parenthesis, call, span)]);
     if returns_unit {
         run = source("let _ =", span)
@@ -512,7 +541,7 @@ fn test_function(
             .collect();
     }
 
-    let mut outer = source("#[::core::prelude::v1::test]", span);
+    let mut outer = std_test(arguments);
     outer.extend(attribute_tokens(&kept));
     outer.extend(tokens[head..function.signature.start].iter().cloned());
     outer.extend(source("()", span));

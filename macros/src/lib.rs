@@ -39,6 +39,14 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::test(arguments, item)
 }
 
+/// A `#[test]` as it is, which can be explored. Stands in the place of std's where the whole of std
+/// is aerodrome's.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn plain_test(_: TokenStream, item: TokenStream) -> TokenStream {
+    expand::plain_test(item)
+}
+
 /// `place!(Receiver, token)`: calls `Receiver.here()` where the token stands that was given to
 /// `macro_rules!`, while any other call would be located where the whole macro is called.
 #[doc(hidden)]

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::plan::Name;
+
 const AFTER: &str = "\
 All other options are passed on to Cargo: `--package`, `--features`, `--release`, `--target`,
 `--manifest-path` and so on, and what follows `--` to the test programs.
@@ -64,12 +66,51 @@ pub(super) struct Options {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "warn")]
     pub(super) predict: Option<Predict>,
+    #[command(flatten)]
+    pub(super) explore: Explore,
     /// Writes the reports of all processes into one file below `target/aerodrome`.
     #[arg(long, value_name = "FORM")]
     pub(super) report: Option<Form>,
     /// Cargo's arguments.
     #[arg(skip)]
     pub(super) cargo: Vec<OsString>,
+}
+
+/// How tests are explored.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct Explore {
+    /// Explores each test: runs it on so many schedules, until one goes wrong.
+    #[arg(long, value_name = "N")]
+    schedules: Option<u64>,
+    /// Which plan makes the schedules.
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<Name>,
+    /// What the schedules are drawn from; the same seed gives the same schedules.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// For how long each test is explored, such as `5s`.
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+}
+
+impl Explore {
+    /// The settings by which the test programs hear of it.
+    pub(super) fn settings(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let Explore {
+            schedules,
+            plan,
+            seed,
+            time,
+        } = self;
+        [
+            ("AERODROME_SCHEDULES", schedules.map(|it| it.to_string())),
+            ("AERODROME_PLAN", plan.map(|it| it.to_string())),
+            ("AERODROME_SEED", seed.map(|it| it.to_string())),
+            ("AERODROME_TIME", time.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -54,13 +54,25 @@ fn manifest(project: &Project) -> String {
 
 /// The crates that stand in the place of others: the package's name, and the source.
 fn facades(project: &Project) -> Vec<(&'static str, String)> {
-    let std = "pub use ::std::*;\npub use aerodrome::{cell, hint, sync, thread};\n";
-    let mut facades = vec![("std", std.to_owned())];
+    let mut facades = vec![("std", std_facade())];
     facades.extend(project.mirrors.iter().map(|mirror| {
         let source = format!("pub use aerodrome::{}::*;\n", mirror.module);
         (mirror.package, source)
     }));
     facades
+}
+
+/// Std, with the mirrors in it, and with a `#[test]` that can be explored.
+fn std_facade() -> String {
+    let mut std = "pub use ::std::*;\npub use aerodrome::{cell, hint, sync, thread};\n".to_owned();
+    std += "pub mod prelude {\n    pub use ::std::prelude::*;\n";
+    for prelude in ["v1", "rust_2015", "rust_2018", "rust_2021", "rust_2024"] {
+        std += &format!(
+            "    pub mod {prelude} {{\n        pub use ::std::prelude::{prelude}::*;\n        \
+             pub use aerodrome::__private::plain_test as test;\n    }}\n"
+        );
+    }
+    std + "}\n"
 }
 
 fn facade_manifest(package: &str) -> String {

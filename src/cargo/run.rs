@@ -109,6 +109,11 @@ impl Prepared {
         command.env("RUSTC_WORKSPACE_WRAPPER", &self.programs.rustc);
         command.env("RUSTDOC", &self.programs.rustdoc);
         command.env("AERODROME_SUMMARY", &summary);
+        command.envs(options.explore.settings());
+        command.env(
+            "AERODROME_COMMAND",
+            format!("cargo aerodrome {}", verb.name()),
+        );
         more(&mut command);
         if let Some(reports) = reports {
             command.env("AERODROME_REPORT", reports);

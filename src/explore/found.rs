@@ -23,6 +23,8 @@ pub struct Exploration {
     pub last_different: u64,
     /// Whether all schedules were explored, up to the order of operations that do not conflict.
     pub is_exhaustive: bool,
+    /// Whether the test has started no thread that can be controlled: it ran once.
+    pub is_sequential: bool,
     /// How many runs were let go before their end: at the limit of steps, say.
     pub abandoned: u64,
     /// The steps of all runs, and how many of them were taken by strands that had been waiting for
@@ -49,7 +51,7 @@ pub struct Found {
     pub run: u64,
     /// In how many of how many repetitions the same problem came back.
     pub replays: (u32, u32),
-    /// How often the schedule gives the turn to another strand that had not been waiting for it.
+    /// How often the turn went to another strand.
     pub switches: usize,
 }
 
@@ -119,6 +121,11 @@ fn sentence(waits: &Waits, name: &impl Fn(u32) -> String) -> String {
     text
 }
 
+/// The command that runs the tests: whoever wraps Cargo says so.
+fn command() -> String {
+    std::env::var("AERODROME_COMMAND").unwrap_or_else(|_| "cargo test".to_owned())
+}
+
 fn place(site: u32) -> Option<&'static Location<'static>> {
     code::location(site)
 }
@@ -141,7 +148,7 @@ impl Display for Problem {
 
 impl Found {
     /// How it was found, and how to see it again, in two lines.
-    pub(crate) fn how(&self, schedules: u64, test: Option<&str>) -> String {
+    pub(crate) fn how(&self, test: Option<&str>) -> String {
         let Found {
             schedule,
             run,
@@ -152,9 +159,11 @@ impl Found {
         let plural = if *switches == 1 { "" } else { "es" };
         let test = test.unwrap_or("");
         format!(
-            "found in schedule {run} of {schedules} ({}, seed {}); came back in {back} of {of} \
-             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} cargo test {test}",
-            schedule.plan, schedule.seed
+            "found in schedule {run} ({}, seed {}); came back in {back} of {of} \
+             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} {} {test}",
+            schedule.plan,
+            schedule.seed,
+            command()
         )
     }
 }
@@ -163,6 +172,9 @@ impl Exploration {
     /// What was covered, in one line.
     pub(crate) fn summary(&self, plan: Name) -> String {
         let time = self.time.as_secs_f32();
+        if self.is_sequential {
+            return "1 schedule: the test starts no thread".to_owned();
+        }
         if self.is_exhaustive {
             let verdict = match self.found {
                 Some(_) => "explored",

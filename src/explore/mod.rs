@@ -33,6 +33,12 @@
 //! until it comes back, and the runs depend on it.
 
 mod found;
+#[cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    not(target_feature = "crt-static")
+))]
+mod random;
 mod run;
 mod settings;
 mod task;

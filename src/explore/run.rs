@@ -1,21 +1,25 @@
 //! Running a test again and again.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::Instant;
+
+use rustc_hash::FxHashSet;
 
 use super::found::{Exploration, Found, Problem};
 use super::settings::Explore;
-use super::task::Pinned;
+use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
 use crate::collect::check;
 use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
 use crate::record::control::{Controlled, Doomed, note_panic};
-use crate::record::{self, untracked};
+use crate::record::{self, Pen, untracked};
 use crate::report::Report;
+use crate::thread::scope_parts::{ExitHere, Forked};
 
 /// How often a failing schedule is repeated before it is told.
 const REPLAYS: u32 = 2;
@@ -24,7 +28,7 @@ const REPLAYS: u32 = 2;
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
 /// and a livelock.
-pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R) -> Exploration {
+pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
     let explorer = Explorer::new(&settings, f);
     match explorer {
         Some(explorer) => explorer.explore(),
@@ -38,9 +42,10 @@ struct Explorer<'a, F> {
     f: F,
     watcher: Watcher,
     _pinned: Option<Pinned>,
-    root: u32,
     exploration: Exploration,
     has_waited: bool,
+    before: Arc<FxHashSet<task::Id>>,
+    processors: Option<NonZero<usize>>,
 }
 
 /// A run, judged.
@@ -59,6 +64,7 @@ impl Default for Exploration {
             different: 0,
             last_different: 0,
             is_exhaustive: false,
+            is_sequential: false,
             abandoned: 0,
             steps: 0,
             outside: 0,
@@ -68,20 +74,22 @@ impl Default for Exploration {
     }
 }
 
-impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
+impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
     /// Nothing where this thread is not tracked.
     fn new(settings: &'a Explore, f: F) -> Option<Self> {
         hook_panics();
-        let root = record::pen()?.strand();
+        record::pen()?;
         let watcher = untracked(Watcher::start);
+        let processors = std::thread::available_parallelism().ok();
         Some(Explorer {
             settings,
             f,
             watcher,
             _pinned: untracked(Pinned::new),
-            root,
             exploration: Exploration::default(),
             has_waited: false,
+            before: untracked(|| Arc::new(task::all().into_iter().collect())),
+            processors,
         })
     }
 
@@ -121,7 +129,7 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
             }
             if run.outcome.strands.len() == 1 {
                 // There is nobody to give the turn to.
-                self.exploration.is_exhaustive = true;
+                self.exploration.is_sequential = true;
                 break;
             }
             planner = next;
@@ -153,25 +161,31 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
         let limits = Limits {
             steps: self.settings.steps,
             has_waited: self.has_waited,
+            before: self.before.clone(),
+            processors: self.processors,
         };
-        let world = untracked(|| World::new(planner, self.root, limits));
-        untracked(|| self.watcher.watch(Some(world.clone())));
-        let judged = check(|| {
-            let controlled = Controlled::new(world.root());
-            let result = catch_unwind(AssertUnwindSafe(&self.f));
-            drop(controlled);
-            (result, untracked(|| world.finish()))
-        });
-        untracked(|| self.watcher.watch(None));
-        let (result, outcome) = judged.value;
-        let reports = judged.violations;
-        let problem = problem(result, &outcome, &reports);
-        Run {
-            outcome,
-            problem,
-            reports,
-            incomplete: judged.incomplete,
-        }
+        let (f, watcher) = (&self.f, &self.watcher);
+        on_new_thread(|| {
+            let root = record::pen().map_or(u32::MAX, Pen::strand);
+            let world = untracked(|| World::new(planner, root, limits));
+            untracked(|| watcher.watch(Some(world.clone())));
+            let judged = check(|| {
+                let controlled = Controlled::new(world.root());
+                let result = catch_unwind(AssertUnwindSafe(f));
+                drop(controlled);
+                (result, untracked(|| world.finish()))
+            });
+            untracked(|| watcher.watch(None));
+            let (result, outcome) = judged.value;
+            let reports = judged.violations;
+            let problem = problem(result, &outcome, &reports);
+            Run {
+                outcome,
+                problem,
+                reports,
+                incomplete: judged.incomplete,
+            }
+        })
     }
 
     fn replay(
@@ -213,7 +227,29 @@ impl<'a, R: Termination, F: Fn() -> R> Explorer<'a, F> {
     }
 }
 
-/// How often the turn went from a strand that could have gone on to another one.
+/// Runs `f` on a thread that nothing has run on before, so that its thread-local variables, the
+/// keys of its hash tables among them, are the same in each run.
+fn on_new_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    let here = std::thread::current();
+    let name = here.name().unwrap_or("main");
+    let (forked, child) = Forked::new(Some(name));
+    let main = move || {
+        let _exit = child.map(|child| {
+            child.start();
+            ExitHere
+        });
+        f()
+    };
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn_scoped(scope, main);
+        thread.expect("failed to spawn thread").join()
+    });
+    forked.joined_quietly();
+    result.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+/// How often the turn went to another strand.
 fn switches(outcome: &Outcome) -> usize {
     let seats = outcome.steps.windows(2);
     seats.filter(|pair| pair[0].seat != pair[1].seat).count()

@@ -1,7 +1,11 @@
 //! Threads, as the operating system sees them: what they are doing, and where they may run.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashSet;
+
 /// A thread's number in the operating system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Id(u32);
 
 /// The current thread.
@@ -17,7 +21,82 @@ pub(super) fn current() -> Option<Id> {
     None
 }
 
+/// All threads of the process.
+#[cfg(target_os = "linux")]
+pub(super) fn all() -> Vec<Id> {
+    let tasks = std::fs::read_dir("/proc/self/task");
+    let names = tasks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|task| task.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok().map(Id))
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn all() -> Vec<Id> {
+    Vec::new()
+}
+
+/// The threads of all explored runs.
+static CONTROLLED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
+
+fn controlled() -> MutexGuard<'static, Vec<Id>> {
+    CONTROLLED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, its thread is one of a run that is explored.
+pub(super) struct Registered(pub(super) Id);
+
+impl Registered {
+    /// Registers the current thread.
+    pub(super) fn new() -> Option<Self> {
+        let id = current()?;
+        controlled().push(id);
+        Some(Registered(id))
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut controlled = controlled();
+        if let Some(at) = controlled.iter().position(|&id| id == self.0) {
+            controlled.swap_remove(at);
+        }
+    }
+}
+
+/// Whether there are threads that are no run's, have come since there were those of `before`, and
+/// may run where this one may and nowhere else: an explored test has started them, in a way that is
+/// not mirrored.
+pub(super) fn are_strangers(before: &FxHashSet<Id>) -> bool {
+    let Some(here) = current().and_then(Id::processors) else {
+        return false;
+    };
+    let several = here.iter().map(|word| word.count_ones()).sum::<u32>() > 1;
+    let controlled = controlled().clone();
+    let is_stranger =
+        |id: &Id| !before.contains(id) && !controlled.contains(id) && id.processors() == Some(here);
+    !several && all().iter().any(is_stranger)
+}
+
 impl Id {
+    /// Where the thread may run.
+    #[cfg(target_os = "linux")]
+    fn processors(self) -> Option<Mask> {
+        let mut mask: Mask = [0; 16];
+        // SAFETY: the mask is as large as it says.
+        let length = unsafe { sched_getaffinity(self.0 as i32, size_of::<Mask>(), &mut mask) };
+        (length >= 0).then_some(mask)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn processors(self) -> Option<Mask> {
+        None
+    }
+
     /// Whether the thread sleeps.
     #[cfg(target_os = "linux")]
     pub(super) fn is_asleep(self) -> bool {
@@ -43,7 +122,6 @@ pub(super) struct Pinned {
     before: Mask,
 }
 
-#[cfg(target_os = "linux")]
 type Mask = [u64; 16];
 
 #[cfg(target_os = "linux")]
@@ -57,11 +135,7 @@ unsafe extern "C" {
 impl Pinned {
     /// Nothing where the system does not allow it, or there is one processor anyhow.
     pub(super) fn new() -> Option<Self> {
-        let mut before: Mask = [0; 16];
-        // SAFETY: the mask is as large as it says.
-        if unsafe { sched_getaffinity(0, size_of::<Mask>(), &mut before) } < 0 {
-            return None;
-        }
+        let before = current()?.processors()?;
         let several = before.iter().map(|word| word.count_ones()).sum::<u32>() > 1;
         let processor = usize::try_from(sched_getcpu()).ok()?;
         let mut here: Mask = [0; 16];

@@ -122,7 +122,7 @@ fn explore_test<T: Termination>(settings: &Explore, body: fn() -> T) -> ExitCode
 #[track_caller]
 fn tell(exploration: Exploration, test: Option<&str>) -> Option<String> {
     let found = exploration.found?;
-    let how = found.how(exploration.schedules, test);
+    let how = found.how(test);
     let is_violation = found.problem == Problem::Violation;
     let _ = tell_outcome(
         Outcome {

@@ -19,6 +19,7 @@
 //! nobody can go on, real operations would block for ever, so each strand unwinds from where it
 //! waits.
 
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,9 +48,15 @@ const IDLE: u32 = 64;
 /// After so many, nobody is going to.
 const LIVELOCK: u32 = 256;
 
-/// For how long nobody may be able to go on before that counts as a deadlock, the first time and
-/// later: a thread that is not ours may be about to change something.
-const GRACE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(10)];
+/// For how long nobody may be able to go on before that counts as a deadlock, because a thread that
+/// is not ours may be about to change something.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The same where a deadlock was found in a run before this one.
+const GRACE_AGAIN: Duration = Duration::from_millis(10);
+
+/// The same where the test has started threads that are not ours.
+const GRACE_AMONG_STRANGERS: Duration = Duration::from_secs(10);
 
 /// The run that seats belong to.
 pub(super) struct World {
@@ -60,11 +67,15 @@ pub(super) struct World {
 }
 
 /// What ends a run early.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) steps: u64,
     /// Whether a deadlock was found before: then there is no need to wait long for others.
     pub(super) has_waited: bool,
+    /// The threads that were there before the exploration.
+    pub(super) before: Arc<FxHashSet<task::Id>>,
+    /// On how many processors the test would run.
+    pub(super) processors: Option<NonZero<usize>>,
 }
 
 struct State {
@@ -114,7 +125,6 @@ impl Numbers {
 pub(super) struct Step {
     pub(super) seat: u32,
     pub(super) next: Announced,
-    pub(super) how: How,
 }
 
 /// Why a run could not go on.
@@ -167,11 +177,13 @@ struct Seat {
     nth: u32,
     block: u32,
     blocks: u32,
+    /// How often the strand has asked for random bytes.
+    randoms: u64,
     looks: Looks,
     /// When it last had the turn.
     ran: u64,
     awake: Arc<Condvar>,
-    task: Option<task::Id>,
+    task: Option<task::Registered>,
     held: Vec<Held>,
 }
 
@@ -257,7 +269,7 @@ impl World {
     pub(super) fn new(plan: Planner, root: u32, limits: Limits) -> Arc<World> {
         let mut first = Seat::new(root, vec![0]);
         first.status = Status::Running;
-        first.task = task::current();
+        first.task = task::Registered::new();
         Arc::new(World {
             state: Mutex::new(State {
                 plan: Some(plan),
@@ -316,7 +328,7 @@ impl World {
     pub(super) fn progress(&self) -> (u64, Option<task::Id>) {
         let state = self.lock();
         let running = state.turn.filter(|_| state.end.is_none());
-        let task = running.and_then(|seat| state.seats[seat].task);
+        let task = running.and_then(|seat| Some(state.seats[seat].task.as_ref()?.0));
         (state.steps.len() as u64, task)
     }
 
@@ -381,7 +393,11 @@ impl World {
     }
 
     fn grace(&self) -> Duration {
-        GRACE[usize::from(self.limits.has_waited)]
+        match self.limits.has_waited {
+            true => GRACE_AGAIN,
+            false if task::are_strangers(&self.limits.before) => GRACE_AMONG_STRANGERS,
+            false => GRACE,
+        }
     }
 
     /// Nobody of ours can go on. Whoever is not ours has a moment to change that; nothing if it
@@ -393,7 +409,8 @@ impl World {
     ) -> Option<MutexGuard<'a, State>> {
         let since = Instant::now();
         let changes = state.changes;
-        while since.elapsed() < self.grace() {
+        let grace = self.grace();
+        while since.elapsed() < grace {
             state = self.rest(state)?;
             if state.changes != changes || state.somebody_can() {
                 return Some(state);
@@ -500,7 +517,6 @@ impl State {
         self.steps.push(Step {
             seat: action.seat,
             next: wanted.next,
-            how: action.how,
         });
         seat.nth += 1;
         seat.ran = step as u64;
@@ -672,6 +688,7 @@ impl Seat {
             nth: 0,
             block: 0,
             blocks: 0,
+            randoms: 0,
             looks: Looks::default(),
             ran: 0,
             awake: Arc::new(Condvar::new()),
@@ -830,7 +847,7 @@ impl Control for SeatOf {
 
     fn start(&self) {
         let mut state = self.world.lock();
-        state.seats[self.seat].task = task::current();
+        state.seats[self.seat].task = task::Registered::new();
         self.sleep(state);
     }
 
@@ -838,6 +855,7 @@ impl Control for SeatOf {
         let mut state = self.world.lock();
         let seat = &mut state.seats[self.seat];
         seat.status = Status::Gone;
+        seat.task = None;
         seat.pending = None;
         state.changes += 1;
         state.idle = 0;
@@ -849,6 +867,17 @@ impl Control for SeatOf {
 
     fn now(&self) -> Instant {
         self.world.start + self.world.lock().ahead
+    }
+
+    fn processors(&self) -> Option<NonZero<usize>> {
+        self.world.limits.processors
+    }
+
+    fn random(&self) -> u64 {
+        let mut state = self.world.lock();
+        let seat = &mut state.seats[self.seat];
+        seat.randoms += 1;
+        seat.key.wrapping_mul(seat.randoms | 1)
     }
 
     fn panics(&self, message: String, place: String) {

@@ -16,7 +16,7 @@ impl Forecast {
 
 objects! {
     Forecast { schema, violations, deadlocks, races, notes }
-    ForecastViolation { analysis, tier, pattern, accesses, schedule, notes, count }
+    ForecastViolation { analysis, tier, pattern, accesses, depends, schedule, notes, count }
     ForecastAccess { position, op, does, object, strand, block, place, locks }
     ForecastLock { lock, shared }
     ForecastRun { strand, to }

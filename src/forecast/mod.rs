@@ -38,6 +38,9 @@ pub struct ForecastViolation {
     pub pattern: String,
     /// In the order of the schedule.
     pub accesses: Vec<ForecastAccess>,
+    /// A read of a lock's content that would see another value than on this run, and may decide
+    /// whether its thread comes to the accesses at all.
+    pub depends: Option<ForecastAccess>,
     /// The schedule, where the analysis gives one.
     pub schedule: Vec<ForecastRun>,
     /// What to know about it.
@@ -192,6 +195,7 @@ impl ForecastViolation {
     /// Whether it is an error where predictions are denied.
     pub fn fails(&self) -> bool {
         match self.analysis {
+            _ if self.depends.is_some() => false,
             AnalysisKind::Minimal => self.tier != Tier::Hint,
             // Locksets alone do not tell whether a longer cycle is possible: what counts has a
             // schedule.
@@ -229,6 +233,7 @@ impl Resolve<'_> {
             tier: found.tier,
             pattern: found.pattern.clone(),
             accesses: accesses.collect(),
+            depends: found.depends.as_ref().map(|access| self.access(access)),
             schedule: schedule.collect(),
             notes: found.notes.clone(),
             count: found.count,

@@ -5,6 +5,10 @@ use crate::predict::{Prediction, Step, Tier};
 use crate::report::{self, Extras, Report};
 use crate::trace::Names;
 
+/// What the headline says of a prediction that depends on a lock's content.
+pub(super) const DEPENDS: &str =
+    "may not be atomic under another schedule of this run: what is found under a lock decides";
+
 impl Prediction {
     /// The prediction as a report, for whatever shows reports. `names` are those of its numbers.
     ///
@@ -25,6 +29,22 @@ impl Prediction {
             ..Extras::default()
         };
         let mut report = Report::new(&violation, names, &extras);
+        if let Some(read) = &self.depends {
+            let known = "is not atomic under another schedule of this run";
+            report.message = report.message.replace(known, DEPENDS);
+            let object = read
+                .object
+                .map(|object| report::Object::of(object, names).label());
+            let does = read.op.does(object.as_deref().unwrap_or("it"));
+            let place = report::Place::of(read.site, names);
+            let place = place
+                .map(|place| format!(" at {place}"))
+                .unwrap_or_default();
+            report.explanation += &format!(
+                "; a thread of this schedule {does}{place} under a lock and would see another value \
+                 than on this run: if it then does something else, the schedule is impossible"
+            );
+        }
         if violation.edges.is_empty() {
             report.explanation = format!("{}: {}", self.analysis.name(), self.pattern);
         }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use super::report::DEPENDS;
 use super::{Forecast, ForecastAccess, ForecastDeadlock, ForecastRace, ForecastViolation};
 use crate::predict::Tier;
 use crate::report::source::{self, Workspace};
@@ -83,6 +84,9 @@ impl fmt::Display for ForecastViolation {
             (None, None) => "an atomic block".to_owned(),
         };
         match self.tier {
+            Tier::Predicted if self.depends.is_some() => {
+                writeln!(f, "predicted, not observed: {what} {DEPENDS}")?
+            }
             Tier::Predicted => writeln!(
                 f,
                 "predicted, not observed: {what} is not atomic under another schedule of this run"
@@ -93,6 +97,14 @@ impl fmt::Display for ForecastViolation {
         writeln!(f, "  {} ({})", self.pattern, self.analysis.name())?;
         for (number, access) in (1..).zip(&self.accesses) {
             writeln!(f, "  ({number}) {access}")?;
+        }
+        if let Some(read) = &self.depends {
+            writeln!(
+                f,
+                "  it depends on what thread `{}` finds under a lock:",
+                read.strand
+            )?;
+            writeln!(f, "      {read}")?;
         }
         if !self.schedule.is_empty() {
             writeln!(f, "  a schedule that shows it:")?;

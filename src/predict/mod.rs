@@ -85,10 +85,20 @@ pub struct Prediction {
     pub accesses: Vec<Step>,
     /// A schedule that realises it; empty where the analysis gives none.
     pub schedule: Vec<Run>,
+    /// A read of a lock's content that would see another value than on this run, and may decide
+    /// whether its strand comes to the accesses at all.
+    pub depends: Option<Access>,
     /// What to know about it, such as that the search was cut short.
     pub notes: Vec<String>,
     /// How often the same was found (same blocks, same sites), with other strands and objects.
     pub count: u64,
+}
+
+impl Prediction {
+    /// The smaller, the surer it is.
+    fn doubt(&self) -> (Tier, bool) {
+        (self.tier, self.depends.is_some())
+    }
 }
 
 /// An access of a [`Prediction`].

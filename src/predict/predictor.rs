@@ -173,8 +173,11 @@ impl Predictor {
             op,
             site: recorded.site,
         };
-        let kind = || names.kind(recorded.object());
-        self.context.reads.classify(event(), kind);
+        let what = || {
+            let object = names.object(recorded.object());
+            (object.kind, object.type_name)
+        };
+        self.context.reads.classify(event(), what);
         if let Some(held) = self.hand_overs.held_by_another(event()) {
             let message = self.ledger.new_object();
             self.context.skeleton.carry(message, held.1);
@@ -307,7 +310,7 @@ impl Predictor {
 /// order.
 fn told_once(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     // Stable: of the equally sure, the first analysis tells it.
-    predictions.sort_by_key(|found| found.tier);
+    predictions.sort_by_key(Prediction::doubt);
     let mut known: FxHashMap<(bool, Vec<Part>), usize> = FxHashMap::default();
     let mut told: Vec<Prediction> = Vec::new();
     for found in predictions {

@@ -3,7 +3,7 @@
 //! The skeleton keeps each strand's lock operations and ordering events, and where its transactions
 //! begin and end, 24 bytes each, up to a bound.
 
-use super::locks::LockState;
+use super::locks::{LockState, Locks};
 use super::{Hold, changes_lock};
 use crate::dense::Dense;
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
@@ -251,6 +251,24 @@ impl Skeleton {
     /// The parent and the fork, where there was one.
     pub(super) fn forked(&self, strand: StrandId) -> Option<(StrandId, u64)> {
         self.strands.get(strand)?.forked
+    }
+
+    /// Where the strand's transaction that is open at a position began.
+    pub(super) fn open_since(&self, strand: StrandId, position: u64) -> Option<u64> {
+        let own = self.strands.get(strand)?;
+        let before = own.records[..own.until(position)].iter();
+        let is_boundary = |record: &&Record| matches!(record.op, Op::Begin | Op::End);
+        let last = before.rev().find(is_boundary)?;
+        (last.op == Op::Begin).then(|| last.position())
+    }
+
+    /// The locks that a strand holds at a position, in the order of acquisition.
+    pub(super) fn held(&self, strand: StrandId, position: u64) -> Vec<Hold> {
+        let mut locks = Locks::default();
+        for (event, at) in self.steps(strand, 0, position) {
+            locks.step(self.lock_event(event), at);
+        }
+        locks.held(locks.state(strand)).to_vec()
     }
 
     /// The last position, up to this one, after which the strand is in no transaction and holds no

@@ -12,6 +12,7 @@
 //! its next announcement, so the real operation that follows does not block, and a release needs
 //! no hook after the real unlock: when another strand is chosen, the unlock has happened.
 
+use std::num::NonZero;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -189,6 +190,12 @@ pub(crate) trait Control: Send + Sync {
 
     /// The time that the strand sees.
     fn now(&self) -> Instant;
+
+    /// On how many processors the program may run.
+    fn processors(&self) -> Option<NonZero<usize>>;
+
+    /// A number that belongs to the strand's place in the run: another one each time.
+    fn random(&self) -> u64;
 
     /// The strand panics, with this message at this place.
     fn panics(&self, message: String, place: String);
@@ -490,6 +497,31 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn now() -> Instant {
     let control = strand().control().cloned();
     control.map_or_else(Instant::now, |control| untracked(|| control.now()))
+}
+
+/// On how many processors the program may run, if the current strand is controlled: it and its
+/// like may be kept on one.
+pub(crate) fn processors() -> Option<NonZero<usize>> {
+    strand().control()?.processors()
+}
+
+/// Random bytes that belong to a strand's place in its run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// SplitMix64, a byte at a time.
+    pub(crate) fn next(&mut self) -> u8 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) as u8
+    }
+}
+
+/// Random bytes for the current strand, if it is controlled.
+pub(crate) fn random() -> Option<Random> {
+    let control = strand().control()?.clone();
+    Some(Random(untracked(|| control.random())))
 }
 
 /// Notes a panic of the current strand, if it is controlled; whether it is.

@@ -28,12 +28,18 @@ pub(crate) mod value;
 pub(crate) use self::buffer::chunk::{Chunk, Published};
 pub(crate) use self::buffer::record::{Record, What};
 pub(crate) use self::buffer::{code, pool};
+#[cfg(any(
+    feature = "parking_lot",
+    feature = "crossbeam-channel",
+    feature = "crossbeam-utils"
+))]
+pub(crate) use self::control::left_until;
 #[cfg(any(feature = "parking_lot", feature = "crossbeam-utils"))]
 pub(crate) use self::control::wait_until;
 #[cfg(feature = "crossbeam-channel")]
 pub(crate) use self::control::{Choice, pick};
 pub(crate) use self::control::{
-    Intent, Kind, Turn, Waiters, is_controlled, left_until, now, outside, step_look_at,
+    Intent, Kind, Turn, Waiters, is_controlled, now, outside, processors, step_look_at,
     step_notify, step_weak, wait, wait_for, wait_for_end,
 };
 pub(crate) use self::host::guarded;

@@ -26,6 +26,15 @@ impl Forked {
         self.0.take()
     }
 
+    /// The thread has been joined, and nobody asks yet what it did.
+    #[track_caller]
+    pub(crate) fn joined_quietly(mut self) {
+        let Some(id) = self.0.take() else { return };
+        if let Some(pen) = pen() {
+            pen.join(id, Location::caller());
+        }
+    }
+
     /// The thread has been joined.
     #[track_caller]
     pub(super) fn joined(mut self) {

@@ -26,10 +26,12 @@ mod pause;
 mod scoped;
 
 /// What other scoped threads are made of.
-#[cfg(all(feature = "check", feature = "crossbeam-utils"))]
+#[cfg(feature = "check")]
 pub(crate) mod scope_parts {
     pub(crate) use super::handle::{ExitHere, Forked};
+    #[cfg(feature = "crossbeam-utils")]
     pub(crate) use super::park::{Parker, Token};
+    #[cfg(feature = "crossbeam-utils")]
     pub(crate) use super::scoped::{Children, JoinAll, WaitForAll};
 }
 
@@ -37,7 +39,7 @@ pub(crate) mod scope_parts {
 pub use self::{
     handle::{Builder, JoinHandle, spawn},
     park::{Thread, current, park, park_timeout},
-    pause::{sleep, yield_now},
+    pause::{available_parallelism, sleep, yield_now},
     scoped::{Scope, ScopedJoinHandle, scope},
 };
 #[cfg(feature = "check")]

@@ -1,6 +1,8 @@
 //! Pauses: in an atomic block each is a wait if the block then looks again at what it has looked
 //! at.
 
+use std::io;
+use std::num::NonZero;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -31,4 +33,17 @@ pub fn sleep(dur: Duration) {
 #[track_caller]
 pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(ms.into()));
+}
+
+/// See [`std::thread::available_parallelism`]. The same while a test is
+/// [explored](mod@crate::explore), although its threads share a processor then.
+///
+/// # Errors
+///
+/// As std's.
+pub fn available_parallelism() -> io::Result<NonZero<usize>> {
+    match record::processors() {
+        Some(processors) => Ok(processors),
+        None => std::thread::available_parallelism(),
+    }
 }

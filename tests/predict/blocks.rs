@@ -3,7 +3,7 @@
 use crate::common::*;
 use aerodrome::check::{Engine, Exact};
 use aerodrome::predict::reduction::Rules;
-use aerodrome::predict::{AnalysisKind, Outcome, Prediction, Predictor, Tier};
+use aerodrome::predict::{AnalysisKind, Options, Outcome, Prediction, Predictor, Tier};
 use aerodrome::trace::{Event, Op};
 use std::collections::BTreeSet;
 

@@ -98,7 +98,8 @@ impl<'a> Findings<'a> {
         accesses.dedup_by_key(|step| step.access.position);
         let known = self.known.entry(likeness(accesses.iter())).or_default();
         let surest = known.at.map(|at| &mut self.predictions[at]);
-        let is_hint = surest.as_ref().is_none_or(|it| it.tier == Tier::Hint);
+        let is_unsure = |it: &Prediction| it.tier == Tier::Hint || it.depends.is_some();
+        let is_hint = surest.as_ref().is_none_or(|it| is_unsure(it));
         if let Some(surest) = surest {
             surest.count += 1;
         }
@@ -117,19 +118,20 @@ impl<'a> Findings<'a> {
             pattern: pattern(),
             accesses,
             schedule: Vec::new(),
+            depends: None,
             notes: Vec::new(),
             count: 1,
         };
         if self.realiser.realise(&mut prediction, &pairs, ends) == Answer::Impossible {
             return false;
         }
-        let is_shown = prediction.tier < Tier::Hint;
+        let is_shown = !is_unsure(&prediction);
         match known.at.map(|at| &mut self.predictions[at]) {
             None => {
                 known.at = Some(self.predictions.len());
                 self.predictions.push(prediction);
             }
-            Some(surest) if is_shown => {
+            Some(surest) if prediction.doubt() < surest.doubt() => {
                 prediction.count = surest.count;
                 *surest = prediction;
             }

@@ -24,12 +24,15 @@
 //! cannot be shown is not reported.
 
 mod candidates;
+mod occurrences;
 mod visits;
 mod witnesses;
 
 use super::locks::disjoint;
 use super::realise::{Answer, Realiser};
-use super::{Analysis, AnalysisKind, Class, Context, Outcome, Prediction, Tier, doubt, is_access};
+use super::{
+    Analysis, AnalysisKind, Class, Context, Outcome, Prediction, Step, Tier, doubt, is_access,
+};
 use crate::dense::{Dense, Grid, Shelf, prefetch};
 use crate::trace::{Event, ObjectId, Op, SiteId, StrandId};
 use candidates::{Candidates, Found};
@@ -464,38 +467,65 @@ impl Minimal {
     ) -> Option<Prediction> {
         let mut best: Option<Prediction> = None;
         for steps in &candidates.tries {
-            let words = steps.each_ref().map(|step| super::word(step.access.op));
-            let mut prediction = Prediction {
-                analysis: AnalysisKind::Minimal,
-                tier: Tier::Predicted,
-                pattern: words.join(", "),
-                accesses: steps.to_vec(),
-                schedule: Vec::new(),
-                notes: Vec::new(),
-                count: candidates.count,
-            };
-            let answer = realiser.realise(&mut prediction, &[(0, 1), (1, 2)], &[]);
-            match answer {
-                Answer::Impossible => continue,
-                Answer::Bound if !self.with_blocks => {
-                    tally.given_up += 1;
-                    continue;
+            if self.attempt((steps, candidates.count), realiser, tally, &mut best) {
+                return best;
+            }
+        }
+        if realiser.now.reads.is_on() {
+            let others = candidates.tries.iter();
+            let others = others.flat_map(|steps| occurrences::of(steps, TRIES, realiser.now));
+            let mut others: Vec<(u64, [Step; 3])> = others.collect();
+            others.sort_by_key(|&(distance, _)| distance);
+            for (_, steps) in others.iter().take(TRIES) {
+                if self.attempt((steps, candidates.count), realiser, tally, &mut best) {
+                    break;
                 }
-                Answer::Bound => prediction.analysis = AnalysisKind::Blocks,
-                Answer::Window => tally.unchecked += 1,
-                Answer::Predicted | Answer::Doubtful => {}
-            }
-            if self.only_blocks {
-                prediction.analysis = AnalysisKind::Blocks;
-            }
-            if best.as_ref().is_none_or(|best| prediction.tier < best.tier) {
-                best = Some(prediction);
-            }
-            if let Answer::Predicted | Answer::Window = answer {
-                break;
             }
         }
         best
+    }
+
+    /// Looks for a schedule of accesses that were found so often; true if no other need be tried.
+    fn attempt(
+        &self,
+        (steps, count): (&[Step; 3], u64),
+        realiser: &mut Realiser<'_>,
+        tally: &mut Tally,
+        best: &mut Option<Prediction>,
+    ) -> bool {
+        let words = steps.each_ref().map(|step| super::word(step.access.op));
+        let mut prediction = Prediction {
+            analysis: AnalysisKind::Minimal,
+            tier: Tier::Predicted,
+            pattern: words.join(", "),
+            accesses: steps.to_vec(),
+            schedule: Vec::new(),
+            depends: None,
+            notes: Vec::new(),
+            count,
+        };
+        let answer = realiser.realise(&mut prediction, &[(0, 1), (1, 2)], &[]);
+        match answer {
+            Answer::Impossible => return false,
+            Answer::Bound if !self.with_blocks => {
+                tally.given_up += 1;
+                return false;
+            }
+            Answer::Bound => prediction.analysis = AnalysisKind::Blocks,
+            Answer::Window => tally.unchecked += 1,
+            Answer::Predicted | Answer::Doubtful => {}
+        }
+        if self.only_blocks {
+            prediction.analysis = AnalysisKind::Blocks;
+        }
+        let is_sure = prediction.depends.is_none();
+        if best
+            .as_ref()
+            .is_none_or(|best| prediction.doubt() < best.doubt())
+        {
+            *best = Some(prediction);
+        }
+        matches!(answer, Answer::Predicted | Answer::Window) && is_sure
     }
 
     /// What was cut short.

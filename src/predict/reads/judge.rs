@@ -2,6 +2,7 @@
 
 use super::Reads;
 use super::look::{Look, Path, is_read};
+use super::told::Told;
 use super::values::{Current, Writer};
 use crate::dense::Dense;
 use crate::predict::{Prediction, Run};
@@ -13,14 +14,18 @@ use rustc_hash::FxHashMap;
 pub enum Belief {
     /// All that bind see what they saw.
     Believable,
+    /// The same, but for one of a lock's content, at this position, which may decide.
+    Depends(u64),
     /// The one at this position does not.
     Doubtful(u64),
+    /// The strand of this access cannot know the object yet.
+    Untold(u64),
     /// There were more accesses than room, or the schedules that were judged were too long.
     Unknown,
 }
 
 /// A strand of a schedule in the making.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Progress {
     /// How far it has come.
     to: u64,
@@ -28,6 +33,8 @@ struct Progress {
     has_strayed: bool,
     /// A counter's result was another one, since a block began or ended.
     has_other_result: bool,
+    /// What was seen of locks' contents since a block began or ended, and what on this run.
+    contents: Vec<(ObjectId, u64, u64)>,
 }
 
 /// A schedule in the making, as far as values count.
@@ -37,6 +44,11 @@ pub(super) struct Replay<'a> {
     strands: Dense<StrandId, Progress>,
     /// By strand: the last access that the prediction is about.
     last: FxHashMap<StrandId, u64>,
+    /// What the prediction is about.
+    about: Vec<Option<ObjectId>>,
+    told: Vec<Told>,
+    /// The first read of a lock's content that may decide.
+    depends: Option<u64>,
 }
 
 impl<'a> Replay<'a> {
@@ -46,6 +58,13 @@ impl<'a> Replay<'a> {
             objects: FxHashMap::default(),
             strands: Dense::new(),
             last: last_accesses(prediction),
+            about: prediction
+                .accesses
+                .iter()
+                .map(|it| it.access.object)
+                .collect(),
+            told: reads.told(prediction),
+            depends: None,
         }
     }
 
@@ -58,12 +77,30 @@ impl<'a> Replay<'a> {
             if spent > self.reads.budget() {
                 return Belief::Unknown;
             }
+            if let Some(untold) = self
+                .told
+                .iter()
+                .find(|told| self.is_untold(told, *run, from))
+            {
+                return Belief::Untold(untold.at);
+            }
             if let Some(doubtful) = looks.iter().find(|look| !self.step(run.strand, look)) {
                 return Belief::Doubtful(doubtful.position);
             }
             self.strands[run.strand].to = run.to;
         }
-        Belief::Believable
+        self.depends.map_or(Belief::Believable, Belief::Depends)
+    }
+
+    /// Whether a strand uses an object in this run, from a position on, that nobody can have told
+    /// it of.
+    fn is_untold(&self, told: &Told, run: Run, from: u64) -> bool {
+        let has_told = |&(by, write): &(StrandId, u64)| {
+            let progress = self.strands.get(by);
+            progress.is_some_and(|progress| progress.to >= write)
+        };
+        let is_used = told.who == run.strand && (from + 1..=run.to).contains(&told.at);
+        is_used && !told.by.iter().any(has_told)
     }
 
     /// Makes an access; false if it binds and sees something else.
@@ -75,6 +112,7 @@ impl<'a> Replay<'a> {
         let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
             (strand.path, strand.has_other_result) = (Path::default(), false);
+            strand.contents.clear();
         }
         let (seen, value) = (current.seen_by(event.op), current.value());
         let is_own = current.writer.is_some_and(|by| by.event.strand == id);
@@ -86,6 +124,38 @@ impl<'a> Replay<'a> {
         let is_result = self.reads.is_result(look) || is_taken && look.is_counter();
         let is_same =
             (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
+        if !is_variable {
+            let before = strand.contents.iter().rev().copied();
+            let before = before
+                .filter(|&(object, ..)| object == event.object())
+                .next();
+            let is_kept = before.map_or(is_same, |(_, now, then)| {
+                (now == value) == (then == look.value)
+            });
+            if position <= last && !is_kept && self.reads.is_compared(look) {
+                return false;
+            }
+            // Before its last access, or in the section in which it goes on to write.
+            let is_last = position == last && matches!(look.next.0, Op::Write | Op::ReadWrite);
+            let goes_on = self.last.contains_key(&id) && position < last || is_last;
+            let has_changed =
+                before.is_some_and(|(_, now, then)| then == look.value && now != value);
+            let is_about = self.about.contains(&Some(event.object()));
+            let decides = if is_about {
+                has_changed
+            } else {
+                position < last
+            };
+            let is_shown = self
+                .reads
+                .shown
+                .contains(&look.shown(seen, Path::default()));
+            let may_decide = is_read(event.op) && !is_same && goes_on && decides && !is_shown;
+            if may_decide && self.depends.is_none() {
+                self.depends = Some(position);
+            }
+            strand.contents.push((event.object(), value, look.value));
+        }
         // A setter after its like, or of which nobody has shown that it would still set.
         let is_again = is_variable && look.is_setter() && (strand.has_strayed || before.is_some());
         let binds = self.reads.binds(look, position < last) || position == last && is_again;
@@ -96,7 +166,7 @@ impl<'a> Replay<'a> {
                 Path::default()
             };
             let is_shown = self.reads.shown.contains(&look.shown(seen, path))
-                && !self.reads.recorded.retried.contains(&look.place());
+                && self.reads.is_same_for_all(look);
             // An exchange expects what its own strand has seen.
             let is_exchange = event.op == Op::CompareExchange && !strand.has_strayed;
             if current.unseen.is_some() || !is_shown || is_exchange || is_result {

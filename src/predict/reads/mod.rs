@@ -11,6 +11,7 @@
 //!    nothing follows from it, unless it *decides*. A read in a block does so where the block goes
 //!    on after it, and where it looks again at what the block had looked at before it did something
 //!    else: what was not as expected may be tried again, and such looks are part of no violation.
+//!    Nobody looks at a cell again for that, because it is set once and for all.
 //!    So does the only look of a block that on this run has gone on after a first look at this
 //!    place, as the fast path of a lazy initialisation has, and a look at a place where the block
 //!    has waited for another value, or gone on to an exchange of something else, which may answer
@@ -31,15 +32,24 @@
 //!    notifies says which lock it is: one that it holds, or the one that it released last.
 //! 6. *The content of other locks* does not bind. To check in one critical section and to act in
 //!    the next is the bug that prediction is for, and both would see another value on the other
-//!    schedule.
+//!    schedule. But where a block has started anew after a look (`restart`), it compares: the look
+//!    has to see what the block's last look at the object has seen, if it did so on this run.
 //! 7. *What is taken and given back*, a lock's content included: where a block updates an object
 //!    and later changes it once more, an update of the same place in between may find it taken.
 //!
 //! A read may see another value than on this run if on this run an access of the same place in the
 //! source saw that very value, after its block had seen the same until then (results of counters
 //! included: a ticket), and went on in the same way: two strands that run the same code have shown
-//! it for each other, unless a block has waited there. The strand has *strayed* then: all that it
-//! sees from there on has to be shown, and what it writes nobody has seen.
+//! it for each other, unless a strand has looked there again and again: who waits for its turn does
+//! with a value what no other does. The strand has *strayed* then: all that it sees from there on
+//! has to be shown, and what it writes nobody has seen.
+//!
+//! What lock-guarded content decides cannot be known from a trace: a claim, a flag, an entry that is
+//! found, a compare. Where a strand reads the content of a lock that the prediction is not about,
+//! goes on to one of its accesses, and nobody has shown what it does with the value, or where it
+//! reads once more what the prediction is about and sees a change that it did not see on this run,
+//! the prediction *depends* on that read, and says so. And no strand uses an object before another
+//! can have told of it: see [`told`].
 //!
 //! Values are told apart by who wrote them: the position of the write, and for updates of one kind
 //! that follow each other the set of their positions, as their order does not matter.
@@ -47,6 +57,7 @@
 mod judge;
 mod look;
 mod recorded;
+mod told;
 mod values;
 
 use super::Prediction;
@@ -61,6 +72,13 @@ use look::{Look, Path, Shown, is_read};
 use recorded::{Nexts, Recorded};
 use rustc_hash::FxHashSet;
 use values::{Current, Writer};
+
+/// Whether a type is that of a cell: one that is set once and for all, or plain data.
+fn is_cell(type_name: &str) -> bool {
+    let path = type_name.split('<').next().unwrap_or_default();
+    let name = path.rsplit("::").next().unwrap_or_default();
+    name.starts_with("Once") || name.starts_with("Lazy") || name == "Tracked"
+}
 
 #[derive(Clone, Debug, Default)]
 struct Strand {
@@ -85,6 +103,12 @@ struct Strand {
 struct Object {
     /// No lock's content: an atomic, say.
     is_variable: Option<bool>,
+    /// A cell, at which nobody looks again to see whether he may go on.
+    is_cell: bool,
+    /// A lock whose content may refer to other objects.
+    can_refer: bool,
+    /// Who has used it first, and where.
+    first: Option<(StrandId, u64)>,
     /// A `Condvar` belongs to it.
     is_awaited: bool,
     current: Current,
@@ -143,13 +167,20 @@ impl Reads {
         }
     }
 
-    /// An event will come; `kind` is asked where it is an object's first access.
+    /// An event will come; `what` is asked for the object's kind and type where it is its first
+    /// access.
     #[inline]
-    pub fn classify(&mut self, event: Event, kind: impl FnOnce() -> ObjectKind) {
-        if self.is_on && accesses(event.op) {
-            let is_variable = &mut self.objects.entry(event.object()).is_variable;
-            is_variable
-                .get_or_insert_with(|| !matches!(kind(), ObjectKind::Lock | ObjectKind::BareLock));
+    pub fn classify(&mut self, event: Event, what: impl FnOnce() -> (ObjectKind, Option<String>)) {
+        if !self.is_on || !accesses(event.op) {
+            return;
+        }
+        let object = self.objects.entry(event.object());
+        if object.is_variable.is_none() {
+            let (kind, type_name) = what();
+            object.is_variable = Some(!matches!(kind, ObjectKind::Lock | ObjectKind::BareLock));
+            let has = |what: fn(&str) -> bool| type_name.as_deref().is_some_and(what);
+            object.is_cell = has(is_cell);
+            object.can_refer = kind == ObjectKind::Lock && has(told::can_refer);
         }
     }
 
@@ -220,6 +251,8 @@ impl Reads {
     fn access(&mut self, event: Event, position: u64) {
         let object = self.objects.entry(event.object());
         let is_variable = object.is_variable != Some(false);
+        let is_cell = object.is_cell;
+        object.first.get_or_insert((event.strand, position));
         let (seen, value) = (object.current.seen_by(event.op), object.current.value());
         let writer = object.current.writer;
         if !is_read(event.op) {
@@ -245,7 +278,10 @@ impl Reads {
             writer: writer.map_or((event.strand, 0), |it| (it.event.strand, it.position)),
             next: (Op::Exit, SiteId::NONE),
             is_first: std::mem::take(&mut strand.is_at_boundary),
-            decides: is_variable && is_read(event.op) && strand.looked_at.contains(&event.object()),
+            decides: is_variable
+                && !is_cell
+                && is_read(event.op)
+                && strand.looked_at.contains(&event.object()),
             is_inside: strand.block.is_some(),
             block: strand.block.unwrap_or(BlockId(0)),
         };
@@ -272,11 +308,10 @@ impl Reads {
 
     /// Whether an access has to see what it saw, where its strand goes on from it or ends with it.
     fn binds(&self, look: &Look, goes_on: bool) -> bool {
-        let object = look.event.object();
-        let (op, is_variable) = (look.event.op, self.is_variable(object));
+        let (op, is_variable) = (look.event.op, self.is_variable(look.event.object()));
         let is_exchange = matches!(op, Op::CompareExchange | Op::Vain(Update::Exchange));
         let is_last_too = !is_variable || is_exchange || is_read(op) && self.decides(look);
-        self.counts(object) && (op != Op::Write || !is_variable) && (goes_on || is_last_too)
+        self.counts(look) && (op != Op::Write || !is_variable) && (goes_on || is_last_too)
     }
 
     /// Whether with another value the strand may have done something else than end with this look.
@@ -285,6 +320,12 @@ impl Reads {
             || look.is_first && self.recorded.branches.differ(look.place())
             || self.recorded.retried.contains(&look.place())
             || self.recorded.answered.contains(&look.place())
+    }
+
+    /// Whether what one strand has done with a value there shows what another does with it.
+    fn is_same_for_all(&self, look: &Look) -> bool {
+        let (recorded, place) = (&self.recorded, look.place());
+        !recorded.retried.contains(&place) && !recorded.awaited.contains(&place)
     }
 
     /// Whether what a strand does depends on the result of a counter's update.
@@ -302,6 +343,13 @@ impl Reads {
         block.any(|look| gives_back(&look.event) && !is_read(look.event.op))
     }
 
+    /// The access of one of the prediction's strands at a position.
+    pub(super) fn access_at(&self, prediction: &Prediction, at: u64) -> Option<Access> {
+        let mut strands = prediction.accesses.iter().map(|step| step.access.strand);
+        let look = strands.find_map(|strand| self.looks(strand, at - 1, at).first())?;
+        Some(super::access(look.event, at))
+    }
+
     /// The vain update that an analysis takes for this read.
     pub(super) fn vain(&self, access: &Access) -> Option<Op> {
         let at = access.position;
@@ -312,32 +360,67 @@ impl Reads {
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
     /// another strand wrote: calls `need(access, writer, write)` for each. The strand ends with
-    /// `last`.
+    /// `last`. With `contents` they have to see the same of locks' contents, too.
     pub(super) fn sources(
         &self,
         strand: StrandId,
         (from, to): (u64, u64),
         last: u64,
+        contents: bool,
         mut need: impl FnMut(u64, StrandId, u64),
     ) {
         for look in self.looks(strand, from, to.min(last)) {
             let (writer, position) = look.writer;
-            if writer != strand && position > 0 && self.binds(look, look.position < last) {
+            let goes_on = look.position < last;
+            let binds = contents && goes_on && is_read(look.event.op) || self.binds(look, goes_on);
+            if writer != strand && position > 0 && binds {
                 need(look.position, writer, position);
             }
         }
     }
 
     /// Where the accesses of a strand are to which others may bind, up to a position.
-    pub(super) fn positions(&self, strand: StrandId, to: u64) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn positions(
+        &self,
+        strand: StrandId,
+        to: u64,
+        contents: bool,
+    ) -> impl Iterator<Item = u64> + '_ {
         let looks = self.looks(strand, 0, to).iter();
-        let looks = looks.filter(|look| self.counts(look.event.object()));
+        let looks = looks.filter(move |look| contents || self.counts(look));
         looks.map(|look| look.position)
     }
 
-    /// Whether reads of an object can bind.
-    fn counts(&self, object: ObjectId) -> bool {
+    /// Whether an access can bind.
+    fn counts(&self, look: &Look) -> bool {
+        let object = look.event.object();
         self.is_variable(object) || self.objects[object].is_awaited
+    }
+
+    /// Whether a look is compared with what the block has seen before: where the two differed, a
+    /// block has started anew.
+    fn is_compared(&self, look: &Look) -> bool {
+        self.recorded.restarted.contains(&look.place())
+    }
+
+    /// The accesses of a strand to an object, each with its position and the number of the run of a
+    /// block that it is in. They count as what was looked at for schedules.
+    pub(super) fn accesses_of(
+        &self,
+        strand: StrandId,
+        object: ObjectId,
+    ) -> impl Iterator<Item = (Event, u64, usize)> + '_ {
+        let looks = if self.spent.get() < self.budget() {
+            self.looks(strand, 0, u64::MAX)
+        } else {
+            &[]
+        };
+        self.spent.set(self.spent.get() + looks.len());
+        let mut run = 0;
+        looks.iter().filter_map(move |look| {
+            run += usize::from(look.is_first);
+            (look.event.object() == object).then_some((look.event, look.position, run))
+        })
     }
 
     /// Whether the prediction's schedule can be believed.

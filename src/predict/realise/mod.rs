@@ -14,7 +14,8 @@
 //! it hits its bound.
 //!
 //! Where the schedule that is found has a read that sees something else, another is looked for in
-//! which every read comes after the write that it saw.
+//! which the reads before the transactions in question come after the writes that they saw, then
+//! one in which every read does that binds, and then one in which those of locks' contents do, too.
 
 mod state;
 mod window;
@@ -42,7 +43,7 @@ pub(super) enum Answer {
 
 /// Finds the schedules of predictions, within bounds.
 pub(super) struct Realiser<'a> {
-    now: &'a Context,
+    pub(super) now: &'a Context,
     /// So many schedules may yet be looked for.
     schedules: u64,
     /// So many interleavings are tried for one.
@@ -100,7 +101,7 @@ impl<'a> Realiser<'a> {
         if self.now.skeleton.is_overflown() {
             return Answer::Window;
         }
-        let belief = match self.attempt(prediction, goal, None) {
+        let belief = match self.attempt(prediction, goal, Bound::None) {
             Ok((shown, belief)) => {
                 *prediction = shown;
                 belief
@@ -110,12 +111,31 @@ impl<'a> Realiser<'a> {
         if belief == Belief::Believable {
             return Answer::Predicted;
         }
-        let reads = Some(&self.now.reads);
-        if let Ok((shown, Belief::Believable)) = self.attempt(prediction, goal, reads) {
+        let mut depending = match belief {
+            Belief::Depends(at) => Some((prediction.clone(), at)),
+            _ => None,
+        };
+        for bound in [Bound::Before, Bound::All, Bound::Contents] {
+            match self.attempt(prediction, goal, bound) {
+                Ok((shown, Belief::Believable)) => {
+                    *prediction = shown;
+                    return Answer::Predicted;
+                }
+                Ok((shown, Belief::Depends(at))) => {
+                    depending.get_or_insert((shown, at));
+                }
+                _ => {}
+            }
+        }
+        if let Some((shown, at)) = depending {
             *prediction = shown;
+            prediction.depends = self.now.reads.access_at(prediction, at);
             return Answer::Predicted;
         }
         prediction.notes.push(match belief {
+            Belief::Untold(at) => format!(
+                "event {at} would use what its thread may only have been told of on this run"
+            ),
             Belief::Doubtful(at) => format!(
                 "event {at} would see another value than on this run, \
                  and its thread may do something else"
@@ -125,13 +145,12 @@ impl<'a> Realiser<'a> {
         Answer::Doubtful
     }
 
-    /// The prediction with a schedule, and whether that can be believed. Where `reads` are given,
-    /// every read comes after the write that it saw.
+    /// The prediction with a schedule, and whether that can be believed.
     fn attempt(
         &mut self,
         prediction: &Prediction,
         goal: &Goal,
-        reads: Option<&'a Reads>,
+        bound: Bound,
     ) -> Result<(Prediction, Belief), Answer> {
         if self.is_exhausted() {
             return Err(Answer::Bound);
@@ -139,7 +158,12 @@ impl<'a> Realiser<'a> {
         self.schedules -= 1;
         let needs = Needs {
             skeleton: &self.now.skeleton,
-            reads,
+            reads: (bound != Bound::None).then_some(&self.now.reads),
+            contents: bound == Bound::Contents,
+            until: match bound {
+                Bound::Before => goal.begins(),
+                _ => FxHashMap::default(),
+            },
             last: last_accesses(prediction),
         };
         let window = Window::new(&needs, goal);
@@ -182,11 +206,38 @@ struct Goal {
     ends: Vec<(StrandId, u64)>,
 }
 
+/// Which reads come after the writes that they saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    None,
+    /// Those before the transactions in question.
+    Before,
+    All,
+    /// Those of locks' contents, too, as far as their strands go on.
+    Contents,
+}
+
+impl Goal {
+    /// By strand: where the first of its transactions in question begins.
+    fn begins(&self) -> FxHashMap<StrandId, u64> {
+        let mut begins = FxHashMap::default();
+        for point in self.pairs.iter().flat_map(|(a, b)| [a, b]) {
+            let begin = begins.entry(point.event.strand).or_insert(point.begin);
+            *begin = point.begin.min(*begin);
+        }
+        begins
+    }
+}
+
 /// What a strand has to wait for.
 struct Needs<'a> {
     skeleton: &'a Skeleton,
     /// Where reads come after the writes that they saw.
     reads: Option<&'a Reads>,
+    /// Of locks' contents as well.
+    contents: bool,
+    /// By strand: up to here they do; where nothing is said, to its end.
+    until: FxHashMap<StrandId, u64>,
     /// By strand: its last access that counts.
     last: FxHashMap<StrandId, u64>,
 }
@@ -194,10 +245,17 @@ struct Needs<'a> {
 impl Needs<'_> {
     /// What a strand's reads between two positions, the later one included, have to come after:
     /// `need(read, writer, write)` for each.
-    fn sources(&self, strand: StrandId, range: (u64, u64), need: impl FnMut(u64, StrandId, u64)) {
+    fn sources(
+        &self,
+        strand: StrandId,
+        (from, to): (u64, u64),
+        need: impl FnMut(u64, StrandId, u64),
+    ) {
         if let Some(reads) = self.reads {
-            let last = self.last.get(&strand).copied().unwrap_or(u64::MAX);
-            reads.sources(strand, range, last, need);
+            let of = |table: &FxHashMap<StrandId, u64>| table.get(&strand).copied();
+            let to = of(&self.until).unwrap_or(u64::MAX).min(to);
+            let last = of(&self.last).unwrap_or(u64::MAX);
+            reads.sources(strand, (from, to), last, self.contents, need);
         }
     }
 

@@ -401,7 +401,8 @@ fn base_runs(needs: &Needs<'_>, base: &[u64]) -> Vec<Run> {
     for (strand, &end) in (0..).map(StrandId).zip(base) {
         steps.extend(needs.skeleton.steps(strand, 0, end));
         if let Some(reads) = needs.reads {
-            steps.extend(reads.positions(strand, end).map(|at| (mark(strand), at)));
+            let positions = reads.positions(strand, end, needs.contents);
+            steps.extend(positions.map(|at| (mark(strand), at)));
         }
     }
     steps.sort_by_key(|&(_, position)| position);

@@ -471,6 +471,7 @@ impl Kept {
             pattern: format!("not reducible: {}", shorten(movers)),
             accesses,
             schedule: Vec::new(),
+            depends: None,
             notes: vec![note],
             count: self.count,
         }
