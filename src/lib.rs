@@ -193,7 +193,8 @@
 //!
 //! # What it cannot see
 //!
-//! - **Other schedules**, unless [asked to predict](#other-schedules): a bug that this run did not
+//! - **Other schedules**, unless [asked to explore](#exploring-schedules) or
+//!   [to predict](#other-schedules): a bug that this run did not
 //!   show is not reported. What it needs is the *order*, not the wrong result, so it sees far more
 //!   than an assertion does; but two threads that never overlap show nothing.
 //! - **What is not tracked**: other imports, other crates' locks, fields that are plain data (their
@@ -205,6 +206,23 @@
 //! - **Time between processes, and async tasks.** A thread is what runs; tasks that share a thread
 //!   are one thread. An `async fn` cannot be marked.
 //! - **Blocks that nobody marked.**
+//!
+//! # Exploring schedules
+//!
+//! What a test shows depends on its schedule. `#[aerodrome::test(schedules = 200)]` runs it on up to
+//! 200, with its real threads and the real locks: one thread runs at a time, and before each tracked
+//! operation a plan decides who goes on. It needs no sleeps and no forced order. The first run that
+//! breaks a block, panics, deadlocks, or only spins ends the test, with a line that repeats exactly
+//! that schedule:
+//!
+//! ```text
+//! found in schedule 3 (mix, seed 2517950169); came back in 2 of 2 replays; 4 switches
+//! again: AERODROME_REPLAY=aero1.m.2517950169.2.AgEBCwEAQAXjlk0i cargo test two_withdrawals
+//! ```
+//!
+//! `AERODROME_SCHEDULES=200` does so for every `#[aerodrome::test]`, `cargo aerodrome test
+//! --schedules 200` for every `#[test]` of an unchanged workspace, and [`explore`][explore-fn] for a
+//! closure. [Its page](mod@explore) says what is controlled, and what is not.
 //!
 //! # Other schedules
 //!
@@ -323,11 +341,11 @@
 //!
 #![cfg_attr(
     feature = "check",
-    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check"
+    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check\n[explore-fn]: fn@explore"
 )]
 #![cfg_attr(
     not(feature = "check"),
-    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
+    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[explore-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.explore.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
 )]
 #![cfg_attr(
     feature = "trace",

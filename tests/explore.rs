@@ -396,3 +396,223 @@ fn what_depends_on_the_order_of_a_hash_table_comes_back() {
     let found = exploration.found.expect("found");
     assert_eq!(found.replays, (2, 2), "{found:?}");
 }
+
+/// Channels and the mirrors of other crates, under control.
+mod mirrors {
+    use aerodrome::sync::{Barrier, Once, OnceLock, RwLock, mpsc};
+
+    use super::*;
+
+    /// No schedule of it goes wrong, and nobody is outside.
+    fn is_right(f: impl Fn() + Sync) {
+        let exploration = explore(pos(100), f);
+        assert_eq!(problem(&exploration), None);
+        assert_eq!((exploration.schedules, exploration.outside), (100, 0));
+        assert_eq!(exploration.abandoned, 0);
+    }
+
+    /// Some schedule of it panics with `words`.
+    fn panics_with(words: &str, f: impl Fn() + Sync) {
+        let exploration = explore(pos(300), f);
+        let found = exploration.found.expect("found");
+        let Problem::Panic(message) = &found.problem else {
+            panic!("{:?}", found.problem);
+        };
+        assert!(message.contains(words), "{message}");
+        assert_eq!(found.replays, (2, 2));
+    }
+
+    #[test]
+    fn a_channel_of_one_place() {
+        is_right(|| {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            thread::scope(|s| {
+                s.spawn(move || (0..3).for_each(|n| sender.send(n).unwrap()));
+                assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
+            });
+        });
+    }
+
+    #[test]
+    fn a_try_that_comes_too_early() {
+        panics_with("Empty", || {
+            let (sender, receiver) = mpsc::channel();
+            thread::scope(|s| {
+                s.spawn(move || sender.send(1).unwrap());
+                receiver.try_recv().unwrap();
+            });
+        });
+    }
+
+    #[test]
+    fn whoever_comes_first_initialises() {
+        panics_with("left: 2", || {
+            let cell = OnceLock::new();
+            thread::scope(|s| {
+                s.spawn(|| *cell.get_or_init(|| 1));
+                s.spawn(|| *cell.get_or_init(|| 2));
+            });
+            assert_eq!(*cell.get().unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn an_initialisation_is_waited_for() {
+        is_right(|| {
+            let (once, value) = (Once::new(), AtomicU32::new(0));
+            twice(|| {
+                once.call_once(|| {
+                    value.fetch_add(1, Ordering::Relaxed);
+                    value.fetch_add(1, Ordering::Relaxed);
+                });
+                assert_eq!(value.load(Ordering::Relaxed), 2);
+            });
+        });
+    }
+
+    #[test]
+    fn rounds_of_a_barrier() {
+        is_right(|| {
+            let (barrier, count) = (Barrier::new(2), AtomicU32::new(0));
+            twice(|| {
+                count.fetch_add(1, Ordering::Relaxed);
+                barrier.wait();
+                assert_eq!(count.load(Ordering::Relaxed), 2);
+                barrier.wait();
+            });
+        });
+    }
+
+    #[test]
+    fn readers_and_a_writer() {
+        is_right(|| {
+            let pair = RwLock::new((0, 0));
+            thread::scope(|s| {
+                s.spawn(|| {
+                    let mut pair = pair.write().unwrap();
+                    pair.0 += 1;
+                    pair.1 += 1;
+                });
+                for _ in 0..2 {
+                    s.spawn(|| {
+                        let pair = pair.read().unwrap();
+                        assert_eq!(pair.0, pair.1);
+                    });
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn a_park_without_a_loop() {
+        panics_with("woken", || {
+            let ready = Arc::new(AtomicBool::new(false));
+            let (parked, flag) = (thread::current(), ready.clone());
+            let other = thread::spawn(move || {
+                flag.store(true, Ordering::Release);
+                parked.unpark();
+            });
+            thread::park();
+            assert!(ready.load(Ordering::Acquire), "woken without a reason");
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_wait_that_expires() {
+        panics_with("too late", || {
+            let (lock, changed) = (Mutex::new(false), Condvar::new());
+            thread::scope(|s| {
+                s.spawn(|| {
+                    *lock.lock().unwrap() = true;
+                    changed.notify_one();
+                });
+                let guard = lock.lock().unwrap();
+                let limit = Duration::from_millis(10);
+                let wait = changed.wait_timeout_while(guard, limit, |done| !*done);
+                assert!(!wait.unwrap().1.timed_out(), "too late");
+            });
+        });
+    }
+
+    #[cfg(feature = "crossbeam-channel")]
+    mod crossbeam {
+        use aerodrome::crossbeam_channel::{bounded, select, unbounded};
+
+        use super::*;
+
+        #[test]
+        fn either_arm_of_a_select() {
+            panics_with("the other", || {
+                let ((one, ones), (other, others)) = (unbounded(), unbounded());
+                thread::scope(|s| {
+                    s.spawn(move || one.send(1).unwrap());
+                    s.spawn(move || other.send(2).unwrap());
+                    select! {
+                        recv(ones) -> n => assert_eq!(n, Ok(1)),
+                        recv(others) -> _ => panic!("the other"),
+                    }
+                });
+            });
+        }
+
+        #[test]
+        fn a_rendezvous() {
+            let exploration = explore(pos(50), || {
+                let (sender, receiver) = bounded(0);
+                thread::scope(|s| {
+                    s.spawn(move || (0..3).for_each(|n| sender.send(n).unwrap()));
+                    assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
+                });
+            });
+            assert_eq!(problem(&exploration), None);
+        }
+    }
+
+    #[cfg(feature = "parking_lot")]
+    mod parking_lot {
+        use aerodrome::parking_lot::{Condvar, Mutex, RwLock, RwLockUpgradableReadGuard};
+
+        use super::*;
+
+        #[test]
+        fn a_wait_in_a_loop() {
+            is_right(|| {
+                let (lock, changed) = (Mutex::new(0), Condvar::new());
+                thread::scope(|s| {
+                    for _ in 0..2 {
+                        s.spawn(|| {
+                            *lock.lock() += 1;
+                            changed.notify_all();
+                        });
+                    }
+                    let mut guard = lock.lock();
+                    changed.wait_while(&mut guard, |count| *count < 2);
+                });
+            });
+        }
+
+        #[test]
+        fn upgrades_take_turns() {
+            is_right(|| {
+                let count = RwLock::new(0);
+                twice(|| {
+                    let seen = count.upgradable_read();
+                    *RwLockUpgradableReadGuard::upgrade(seen) += 1;
+                });
+                assert_eq!(count.into_inner(), 2);
+            });
+        }
+
+        #[test]
+        fn a_time_out() {
+            panics_with("busy", || {
+                let lock = Mutex::new(0);
+                twice(|| {
+                    let guard = lock.try_lock_for(Duration::from_millis(5));
+                    *guard.expect("busy") += 1;
+                });
+            });
+        }
+    }
+}

@@ -70,6 +70,8 @@ pub struct Config {
     pub(crate) quiet: bool,
     pub(crate) explore: Wanted,
     pub(crate) replay: Option<Schedule>,
+    /// The command that runs the tests, as reports call it.
+    pub(crate) command: String,
 }
 
 impl Default for Config {
@@ -88,6 +90,7 @@ impl Default for Config {
             quiet: false,
             explore: Wanted::nothing(),
             replay: None,
+            command: "cargo test".to_owned(),
         }
     }
 }
@@ -222,6 +225,7 @@ impl Config {
                 ..Wanted::nothing()
             },
             replay: parsed("AERODROME_REPLAY")?,
+            command: parsed("AERODROME_COMMAND")?.unwrap_or(default.command),
         })
     }
 

@@ -390,8 +390,15 @@ impl<R> Outcome<R> {
 ///
 /// If `f` panics.
 pub fn check<R>(f: impl FnOnce() -> R) -> Outcome<R> {
+    check_run(false, f)
+}
+
+/// The same of one run of several; predictions are made of none that is explored.
+pub(crate) fn check_run<R>(is_explored: bool, f: impl FnOnce() -> R) -> Outcome<R> {
     let family = record::new_family();
-    record::untracked(|| super::with(|collector| collector.session.families.collect(family)));
+    record::untracked(|| {
+        super::with(|collector| collector.session.families.collect(family, is_explored))
+    });
     let regroup = record::regroup(family);
     record::name_current_strand();
     let result = catch_unwind(AssertUnwindSafe(f));

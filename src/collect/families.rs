@@ -118,6 +118,8 @@ struct Family {
     known: HashSet<u64>,
     /// The family's violations are asked for by [`check`](crate::check()), not told.
     collecting: bool,
+    /// No predictions are wanted, whatever the settings say: what other schedules show is explored.
+    is_explored: bool,
     /// Where predictions are wanted.
     predictor: Option<FamilyPredictor>,
     /// How many events the next one looks at.
@@ -271,8 +273,10 @@ impl Families {
     }
 
     /// The family's violations are asked for.
-    pub(super) fn collect(&mut self, family: u32) {
-        self.all.entry(family).or_default().collecting = true;
+    pub(super) fn collect(&mut self, family: u32, is_explored: bool) {
+        let family = self.all.entry(family).or_default();
+        family.collecting = true;
+        family.is_explored = is_explored;
     }
 
     /// An object is first touched by this strand.
@@ -528,6 +532,9 @@ impl Families {
             self.meet(self.visited(own), owner, semantics, names);
         }
         let its = self.all.entry(own).or_default();
+        if its.is_explored {
+            return;
+        }
         if its.is_left && event.op != Op::Begin {
             return;
         }

@@ -30,7 +30,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 pub use self::config::{Config, ConfigError, Mode, Predict};
 pub use self::deliver::{Outcome, check, on_violation};
-pub(crate) use self::deliver::{say, tell_outcome, tell_problem};
+pub(crate) use self::deliver::{check_run, say, tell_outcome, tell_problem};
 use self::merge::Merge;
 use self::session::Session;
 use crate::record::host::{self, Host, Started};

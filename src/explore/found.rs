@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use super::world::{Panic, Stuck, StuckKind, Waits};
+use crate::collect;
 use crate::plan::{Kind, Name, Schedule};
 use crate::record::code;
 use crate::report::Report;
@@ -121,9 +122,13 @@ fn sentence(waits: &Waits, name: &impl Fn(u32) -> String) -> String {
     text
 }
 
-/// The command that runs the tests: whoever wraps Cargo says so.
+/// The command that runs this test.
 fn command() -> String {
-    std::env::var("AERODROME_COMMAND").unwrap_or_else(|_| "cargo test".to_owned())
+    let thread = std::thread::current();
+    match thread.name().filter(|name| *name != "main") {
+        Some(test) => format!("{} {test}", collect::config().command),
+        None => "with the same command".to_owned(),
+    }
 }
 
 fn place(site: u32) -> Option<&'static Location<'static>> {
@@ -148,7 +153,7 @@ impl Display for Problem {
 
 impl Found {
     /// How it was found, and how to see it again, in two lines.
-    pub(crate) fn how(&self, test: Option<&str>) -> String {
+    pub(super) fn how(&self) -> String {
         let Found {
             schedule,
             run,
@@ -157,10 +162,9 @@ impl Found {
             ..
         } = self;
         let plural = if *switches == 1 { "" } else { "es" };
-        let test = test.unwrap_or("");
         format!(
             "found in schedule {run} ({}, seed {}); came back in {back} of {of} \
-             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} {} {test}",
+             replays; {switches} switch{plural}\nagain: AERODROME_REPLAY={schedule} {}",
             schedule.plan,
             schedule.seed,
             command()
@@ -170,7 +174,7 @@ impl Found {
 
 impl Exploration {
     /// What was covered, in one line.
-    pub(crate) fn summary(&self, plan: Name) -> String {
+    pub(super) fn summary(&self, plan: Name) -> String {
         let time = self.time.as_secs_f32();
         if self.is_sequential {
             return "1 schedule: the test starts no thread".to_owned();

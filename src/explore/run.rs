@@ -14,7 +14,7 @@ use super::settings::Explore;
 use super::task::{self, Pinned};
 use super::watch::Watcher;
 use super::world::{Limits, Outcome, Panic, Planner, World};
-use crate::collect::check;
+use crate::collect::{self, check_run};
 use crate::plan::{Action, End, Plan, Recorder, Replay, Schedule};
 use crate::record::control::{Controlled, Doomed, note_panic};
 use crate::record::{self, Pen, untracked};
@@ -27,8 +27,9 @@ const REPLAYS: u32 = 2;
 /// Runs `f` under many schedules, until one goes wrong. See the [module](self).
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
-/// and a livelock.
-pub fn explore<R: Termination>(settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
+/// and a livelock. `AERODROME_REPLAY` has it run that schedule alone.
+pub fn explore<R: Termination>(mut settings: Explore, f: impl Fn() -> R + Sync) -> Exploration {
+    settings.replay = settings.replay.or_else(|| collect::config().replay);
     let explorer = Explorer::new(&settings, f);
     match explorer {
         Some(explorer) => explorer.explore(),
@@ -169,7 +170,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             let root = record::pen().map_or(u32::MAX, Pen::strand);
             let world = untracked(|| World::new(planner, root, limits));
             untracked(|| watcher.watch(Some(world.clone())));
-            let judged = check(|| {
+            let judged = check_run(true, || {
                 let controlled = Controlled::new(world.root());
                 let result = catch_unwind(AssertUnwindSafe(f));
                 drop(controlled);

@@ -2,7 +2,7 @@
 
 use std::process::{ExitCode, Termination};
 
-use super::found::{Exploration, Problem};
+use super::found::{Exploration, Found, Problem};
 use super::run::explore;
 use super::settings::Explore;
 use crate::collect::{self, Outcome, check, tell_outcome, tell_problem};
@@ -108,31 +108,40 @@ pub fn run_plain_test<T: Termination>(test: Test, body: fn() -> T) -> ExitCode {
 fn explore_test<T: Termination>(settings: &Explore, body: fn() -> T) -> ExitCode {
     let exploration = explore(settings.clone(), body);
     let summary = exploration.summary(settings.plan);
-    let thread = std::thread::current();
-    let name = thread.name().filter(|name| *name != "main");
-    if let Some(text) = tell(exploration, name) {
-        tell_problem(&text);
-    }
+    exploration.tell();
     // The harness keeps it to itself unless it is asked for.
     println!("aerodrome: {summary}");
     ExitCode::SUCCESS
 }
 
-/// What is left to be told of a failure, after its violations were.
-#[track_caller]
-fn tell(exploration: Exploration, test: Option<&str>) -> Option<String> {
-    let found = exploration.found?;
-    let how = found.how(test);
-    let is_violation = found.problem == Problem::Violation;
-    let _ = tell_outcome(
-        Outcome {
+impl Exploration {
+    /// Tells what was found, as a test does: by a panic, unless the settings say otherwise.
+    ///
+    /// ```should_panic
+    /// # use aerodrome::Explore;
+    /// aerodrome::explore(Explore::new(), || panic!("on every schedule")).tell();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With what was found; and where something could not be judged.
+    #[track_caller]
+    pub fn tell(self) {
+        let found = self.found.as_ref();
+        let how = found.map(Found::how);
+        let reports = found.map_or_else(Vec::new, |found| found.reports.clone());
+        let outcome = Outcome {
             value: (),
-            violations: found.reports,
+            violations: reports,
             forecast: None,
-            incomplete: None,
+            incomplete: self.incomplete,
             observer: None,
-        },
-        Some(&how),
-    );
-    (!is_violation).then(|| format!("{}\n\n{how}", found.problem))
+        };
+        tell_outcome(outcome, how.as_deref());
+        if let (Some(found), Some(how)) = (self.found, how) {
+            if found.problem != Problem::Violation {
+                tell_problem(&format!("{}\n\n{how}", found.problem));
+            }
+        }
+    }
 }

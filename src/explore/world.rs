@@ -88,7 +88,7 @@ struct State {
     /// Nobody can go on, and this is why.
     stuck: Option<Stuck>,
     numbers: Numbers,
-    /// Locks that somebody tries: their releases are steps.
+    /// Locks that somebody tries, or waits for with a limit: their releases are steps.
     tried: FxHashSet<Thing>,
     /// How far the clock is ahead.
     ahead: Duration,
@@ -529,7 +529,8 @@ impl State {
             seat.turn = turn;
         }
         if let Some(deadline) = wanted.deadline.filter(|_| action.how == How::Expire) {
-            self.ahead = self.ahead.max(deadline);
+            // Past it: whoever asks the time sees that it is up.
+            self.ahead = self.ahead.max(deadline) + Duration::from_nanos(1);
         }
         if let Some((next, ready)) = wanted.then.take() {
             // Woken, it takes its lock as a step of its own.
@@ -747,7 +748,12 @@ impl State {
 
     /// A strand announces what it is about to do.
     fn announce(&mut self, me: usize, pending: Pending<'_>) {
-        if matches!(pending.next.kind, Kind::TryLock | Kind::TryLockShared) {
+        let is_try = match pending.next.kind {
+            Kind::TryLock | Kind::TryLockShared => true,
+            Kind::Lock | Kind::LockShared => pending.limit.is_some(),
+            _ => false,
+        };
+        if is_try {
             self.tried.insert(pending.next.thing);
         }
         let deadline = pending.limit.map(|limit| self.ahead.saturating_add(limit));

@@ -20,8 +20,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     // A thread of ours is not tracked.
     ("observe", &["observe", "record"]),
-    // The blocks of the marks are what it records.
-    ("record", &["record", "trace", "mark"]),
+    ("plan", &["plan", "dense"]),
+    // The blocks of the marks are what it records, and the operations of plans what it announces.
+    ("record", &["record", "trace", "mark", "plan"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
