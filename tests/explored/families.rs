@@ -13,7 +13,7 @@ const SCHEDULES: u64 = 500;
 
 /// In each of 20 campaigns.
 #[track_caller]
-fn assert_found(bug: impl Fn() + Copy) {
+fn assert_found(bug: impl Fn() + Copy + Sync) {
     for seed in 0..20 {
         let found = find(SCHEDULES, seed, bug);
         assert_eq!(found.replays, (2, 2), "seed {seed}: {}", found.problem);

@@ -8,12 +8,13 @@ mod programs;
 mod classics;
 mod families;
 mod kernels;
+mod scheduler;
 
 use aerodrome::{Explore, Found, explore};
 
 /// What is wrong with `bug`, within so many schedules of the default plan.
 #[track_caller]
-fn find(schedules: u64, seed: u64, bug: impl Fn()) -> Found {
+fn find(schedules: u64, seed: u64, bug: impl Fn() + Sync) -> Found {
     let settings = Explore::new().schedules(schedules).seed(seed);
     let exploration = explore(settings, bug);
     assert_eq!(exploration.incomplete, None, "seed {seed}");
@@ -28,7 +29,7 @@ fn find(schedules: u64, seed: u64, bug: impl Fn()) -> Found {
 
 /// Runs `right` on so many schedules.
 #[track_caller]
-fn assert_silent(schedules: u64, right: impl Fn()) {
+fn assert_silent(schedules: u64, right: impl Fn() + Sync) {
     let exploration = explore(Explore::new().schedules(schedules), right);
     if let Some(found) = exploration.found {
         panic!(
