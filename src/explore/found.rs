@@ -85,10 +85,18 @@ impl Problem {
         })
     }
 
-    pub(super) fn of_stuck(stuck: &Stuck, name: impl Fn(u32) -> String) -> Problem {
+    /// `panic`: the first of the run, which may be why the others wait.
+    pub(super) fn of_stuck(
+        stuck: &Stuck,
+        panic: Option<&Panic>,
+        name: impl Fn(u32) -> String,
+    ) -> Problem {
         let mut text = String::new();
         for waits in &stuck.waits {
             let _ = writeln!(text, "  {}", sentence(waits, &name));
+        }
+        if let Some(panic) = panic.map(Problem::of_panic) {
+            let _ = writeln!(text, "  after a {panic}");
         }
         match stuck.kind {
             StuckKind::Deadlock => Problem::Deadlock(text),

@@ -328,7 +328,10 @@ fn problem<R: Termination>(
     reports: &[Report],
 ) -> Option<Problem> {
     if let Some(stuck) = &outcome.stuck {
-        return Some(Problem::of_stuck(stuck, |seat| name_of(outcome, seat)));
+        let panic = outcome.panic.as_ref();
+        return Some(Problem::of_stuck(stuck, panic, |seat| {
+            name_of(outcome, seat)
+        }));
     }
     if !reports.is_empty() {
         return Some(Problem::Violation);

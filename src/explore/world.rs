@@ -6,8 +6,9 @@
 //!
 //! | status | the strand | goes on |
 //! |---|---|---|
+//! | `Chosen` | has the turn, and has not woken up yet | to `Running` |
 //! | `Running` | has the turn | to `Waiting` with its next announcement, to `Gone` with its end |
-//! | `Waiting` | sleeps, with a pending operation | to `Running` when it is chosen |
+//! | `Waiting` | sleeps, with a pending operation | to `Chosen` when it is chosen |
 //! | `Outside` | runs or blocks where nobody can tell | to `Waiting` with its next announcement |
 //! | `Gone` | has ended | |
 //!
@@ -42,12 +43,13 @@ const SHORT: Duration = Duration::from_millis(20);
 /// How often a strand may look at the same thing, while nothing changes, before it is held back.
 const LOOKS: u32 = 8;
 
-/// After so many steps in which everybody only looks, real time passes between them: somebody
-/// whom we do not know may be about to change something.
+/// After so many steps in which everybody only looks, and after as many again, some real time
+/// passes: somebody whom we do not know may be about to change something.
 const IDLE: u32 = 64;
 
-/// After so many, nobody is going to.
-const LIVELOCK: u32 = 256;
+/// After so many, and some time, nobody is going to. A loop that reads and comes to its end must
+/// have come there before.
+const LIVELOCK: u32 = 4_096;
 
 /// For how long nobody may be able to go on before that counts as a deadlock, because a thread that
 /// is not ours may be about to change something.
@@ -98,7 +100,10 @@ struct State {
     reads_clock: Arc<AtomicBool>,
     /// Counts what changes what others can see.
     changes: u64,
+    /// How many steps were only looks since something changed.
     idle: u32,
+    /// When these were enough for a livelock.
+    idle_since: Option<Instant>,
     /// The operations that were performed.
     steps: Vec<Announced>,
     /// How many steps were taken by strands that came back from outside.
@@ -157,6 +162,7 @@ pub(super) struct Panic {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
+    Chosen,
     Running,
     Waiting,
     Outside,
@@ -230,6 +236,18 @@ struct Wanted {
     then: Option<(Announced, ProbePointer)>,
 }
 
+impl Wanted {
+    fn without_limit(next: Announced, ready: Option<ProbePointer>) -> Self {
+        Wanted {
+            next,
+            ready,
+            deadline: None,
+            is_short: false,
+            then: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct ProbePointer(*const (dyn Fn() -> bool + 'static));
 
@@ -283,6 +301,7 @@ impl World {
                 reads_clock: limits.reads_clock.clone(),
                 changes: 1,
                 idle: 0,
+                idle_since: None,
                 steps: Vec::new(),
                 outside: 0,
                 panic: None,
@@ -331,7 +350,10 @@ impl World {
     /// For the watcher: a number that changes with every step, and the task that has the turn.
     pub(super) fn progress(&self) -> (u64, Option<task::Id>) {
         let state = self.lock();
-        let running = state.turn.filter(|_| state.end.is_none());
+        // One that has not woken up yet sleeps because of us, however busy the machine is.
+        let is_running = |seat: &usize| state.seats[*seat].status == Status::Running;
+        let running = state.turn.filter(is_running);
+        let running = running.filter(|_| state.end.is_none());
         let task = running.and_then(|seat| Some(state.seats[seat].task.as_ref()?.0));
         (state.steps.len() as u64, task)
     }
@@ -350,7 +372,9 @@ impl World {
         if state.steps.len() as u64 != since || state.end.is_some() {
             return;
         }
-        if let Some(seat) = state.turn.take() {
+        let Some(seat) = state.turn else { return };
+        if state.seats[seat].status == Status::Running {
+            state.turn = None;
             state.seats[seat].status = Status::Outside;
             self.pass_on(state, None);
         }
@@ -411,12 +435,20 @@ impl World {
         mut state: MutexGuard<'a, State>,
         kind: StuckKind,
     ) -> Option<MutexGuard<'a, State>> {
-        let since = Instant::now();
+        let only_looks = kind == StuckKind::Livelock;
+        let since = match only_looks {
+            true => *state.idle_since.get_or_insert_with(Instant::now),
+            false => Instant::now(),
+        };
         let changes = state.changes;
         let grace = self.grace();
         while since.elapsed() < grace {
             state = self.rest(state)?;
-            if state.changes != changes || state.somebody_can() {
+            if only_looks {
+                // What a stranger changes is seen by looking.
+                state.idle -= 1;
+            }
+            if only_looks || state.changes != changes || state.somebody_can() {
                 return Some(state);
             }
         }
@@ -440,6 +472,13 @@ enum Next {
 }
 
 impl State {
+    /// Others may see something that they have not seen before.
+    fn note_change(&mut self) {
+        self.changes += 1;
+        self.idle = 0;
+        self.idle_since = None;
+    }
+
     /// Nobody is controlled from here on.
     fn free(&mut self, end: End) -> End {
         self.turn = None;
@@ -501,7 +540,7 @@ impl State {
             });
         };
         self.idle += 1;
-        if self.idle > IDLE && !has_rested {
+        if self.idle % IDLE == 0 && !has_rested {
             return Err(Next::Rest);
         }
         if self.idle > LIVELOCK && !somebody_is_outside {
@@ -539,18 +578,12 @@ impl State {
         }
         if let Some((next, ready)) = wanted.then.take() {
             // Woken, it takes its lock as a step of its own.
-            *wanted = Wanted {
-                next,
-                ready: Some(ready),
-                deadline: None,
-                is_short: false,
-                then: None,
-            };
+            *wanted = Wanted::without_limit(next, Some(ready));
             return None;
         }
         seat.looks.note(wanted.next, self.changes);
         seat.pending = None;
-        seat.status = Status::Running;
+        seat.status = Status::Chosen;
         self.turn = Some(index);
         Some(index)
     }
@@ -563,9 +596,7 @@ impl State {
             };
             let is_over = wanted.ready.is_none_or(ProbePointer::ask);
             if let Some((next, ready)) = wanted.then.take_if(|_| is_over) {
-                wanted.next = next;
-                wanted.ready = Some(ready);
-                wanted.deadline = None;
+                *wanted = Wanted::without_limit(next, Some(ready));
             }
         }
     }
@@ -731,6 +762,7 @@ impl SeatOf {
                 return state.leave(me);
             }
             if state.turn == Some(me) && state.seats[me].pending.is_none() {
+                state.seats[me].status = Status::Running;
                 return state.seats[me].turn;
             }
             state = awake.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -863,13 +895,7 @@ impl Control for SeatOf {
             thing: Thing::Strand(child),
             site: 0,
         };
-        seat.pending = Some(Wanted {
-            next: start,
-            ready: None,
-            deadline: None,
-            is_short: false,
-            then: None,
-        });
+        seat.pending = Some(Wanted::without_limit(start, None));
         state.seats.push(seat);
         self.world.control_of(state.seats.len() - 1)
     }
@@ -886,8 +912,7 @@ impl Control for SeatOf {
         seat.status = Status::Gone;
         seat.task = None;
         seat.pending = None;
-        state.changes += 1;
-        state.idle = 0;
+        state.note_change();
         if state.end.is_none() && state.turn.is_none_or(|turn| turn == self.seat) {
             state.turn = None;
             self.world.pass_on(state, None);
@@ -955,8 +980,7 @@ impl State {
             What::Release | What::ReleaseShared => {
                 let has_changed = self.release(me, thing);
                 if has_changed || self.tried.contains(&thing) {
-                    self.changes += 1;
-                    self.idle = 0;
+                    self.note_change();
                 }
                 let object = self.numbers.of(thing);
                 if self.end.is_none() {
@@ -971,8 +995,7 @@ impl State {
             _ => {}
         }
         if changes(what) {
-            self.changes += 1;
-            self.idle = 0;
+            self.note_change();
         }
     }
 }
