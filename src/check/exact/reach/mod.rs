@@ -304,11 +304,11 @@ impl Reachability {
             }
         }
         let here = &self.slots[slot as usize].reached_by;
-        let mut is_known = among(here);
-        let mut all = source.reached_by.iter().filter(reaches);
-        let is_news = from.is_of(source.open) && find(here, from.slot()).is_err()
-            || !all.all(|reacher| is_known(reacher.slot));
-        drop(is_known);
+        let is_news = from.is_of(source.open) && find(here, from.slot()).is_err() || {
+            let mut is_known = among(here);
+            let mut all = source.reached_by.iter().filter(reaches);
+            !all.all(|reacher| is_known(reacher.slot))
+        };
         if is_news {
             self.spread(from, slot, step);
         }
@@ -330,9 +330,10 @@ impl Reachability {
             new.insert(at, from.slot());
         }
         let here = &self.slots[slot as usize].reached_by;
-        let mut is_known = among(here);
-        new.retain(|&reacher| !is_known(reacher));
-        drop(is_known);
+        {
+            let mut is_known = among(here);
+            new.retain(|&reacher| !is_known(reacher));
+        }
         self.enter(from, slot, step, &new);
         self.new_reachers = new;
     }
