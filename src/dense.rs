@@ -1,5 +1,6 @@
 //! Tables by dense numbers, and vector clocks, which are such tables.
 
+mod clock;
 mod grid;
 mod lists;
 mod shelf;
@@ -10,6 +11,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::trace::{BlockId, ObjectId, StrandId};
+pub use clock::Clock;
 pub(crate) use grid::Grid;
 pub(crate) use lists::Lists;
 pub(crate) use shelf::Shelf;
@@ -182,83 +184,6 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ value >> 29
 }
 
-/// A vector clock: a time for each chain of events; what is beyond its end is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clock<T = u32>(Vec<T>);
-
-impl<T: Copy + Ord + Default> Clock<T> {
-    /// The time of one chain.
-    #[inline]
-    pub fn get(&self, chain: impl Id) -> T {
-        self.0.get(chain.index()).copied().unwrap_or_default()
-    }
-
-    /// The times; what is beyond the end is 0.
-    #[inline]
-    pub fn counts(&self) -> &[T] {
-        &self.0
-    }
-
-    pub(crate) fn set(&mut self, chain: impl Id, time: T) {
-        let at = chain.index();
-        if at >= self.0.len() {
-            self.0.resize(at + 1, T::default());
-        }
-        self.0[at] = time;
-    }
-
-    /// Knows what either knew.
-    pub(crate) fn join(&mut self, other: &Self) {
-        if other.0.len() > self.0.len() {
-            self.0.resize(other.0.len(), T::default());
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
-        }
-    }
-
-    /// Knows what either knew, except for what `other` knows of `chain`.
-    pub(crate) fn join_without(&mut self, other: &Self, chain: impl Id) {
-        let own = self.get(chain);
-        self.join(other);
-        if self.get(chain) != own {
-            self.set(chain, own);
-        }
-    }
-
-    /// `other` knows nothing that is news.
-    pub(crate) fn knows(&self, other: &Self) -> bool {
-        let mut times = other.0.iter().enumerate();
-        times.all(|(chain, &time)| time <= self.get(chain))
-    }
-
-    /// Knows what `other` knew, in the memory that it has.
-    pub(crate) fn assign(&mut self, other: &Self) {
-        self.0.clear();
-        self.0.extend_from_slice(&other.0);
-    }
-}
-
-impl Clock<u32> {
-    /// How many relevant events are in the past that this clock describes.
-    pub fn total(&self) -> u64 {
-        self.0.iter().map(|&count| u64::from(count)).sum()
-    }
-}
-
-impl<T: Copy + Ord + Default> PartialOrd for Clock<T> {
-    /// The order by components.
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        match (other.knows(self), self.knows(other)) {
-            (true, true) => Some(Equal),
-            (true, false) => Some(Less),
-            (false, true) => Some(Greater),
-            (false, false) => None,
-        }
-    }
-}
-
 /// Numbers below a bound that seem random, and are the same every time.
 #[cfg(test)]
 fn random() -> impl FnMut(u64) -> u64 {
@@ -282,20 +207,5 @@ mod tests {
         assert_eq!((table[StrandId(0)], table[StrandId(3)]), (0, 7));
         assert_eq!(table.get(StrandId(4)), None);
         assert_eq!((table.take(StrandId(3)), table.take(StrandId(9))), (7, 0));
-    }
-
-    #[test]
-    fn a_join_knows_what_either_knew() {
-        let mut a: Clock = Clock::default();
-        a.set(0_u32, 5);
-        let mut b = Clock::default();
-        b.set(0_u32, 3);
-        b.set(2_u32, 7);
-        let mut both = a.clone();
-        both.join(&b);
-        assert_eq!([0, 1, 2, 3_u32].map(|slot| both.get(slot)), [5, 0, 7, 0]);
-        assert!(both > a && both > b && a.partial_cmp(&b).is_none());
-        a.join_without(&b, 2_u32);
-        assert_eq!([0, 2_u32].map(|slot| a.get(slot)), [5, 0]);
     }
 }

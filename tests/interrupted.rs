@@ -324,6 +324,66 @@ fn child_shares_an_atomic_with_its_handler() {
     println!("done");
 }
 
+static RAISED: AtomicU64 = AtomicU64::new(0);
+static IS_TRACKED: AtomicBool = AtomicBool::new(true);
+
+extern "C" fn counts_what_was_raised(_: libc::c_int) {
+    let count = || RAISED.store(HITS.fetch_add(1, Relaxed), SeqCst);
+    if IS_TRACKED.load(Relaxed) {
+        count();
+    } else {
+        aerodrome::untracked(count);
+    }
+}
+
+/// Another thread resets the count between two signals that come to a block. What handlers do is
+/// the block's, unless they say otherwise.
+#[test]
+fn a_handler_acts_for_the_block_that_it_interrupts() {
+    fine("child_is_interrupted_in_a_block");
+}
+
+#[test]
+fn child_is_interrupted_in_a_block() {
+    if !process::is_child() {
+        return;
+    }
+    let handler = counts_what_was_raised as *const () as libc::sighandler_t;
+    // SAFETY: the handler uses atomics alone, of a thread that has used tracked ones already.
+    unsafe { libc::signal(libc::SIGALRM, handler) };
+    // SAFETY: it has a handler.
+    let raise = || assert_eq!(unsafe { libc::raise(libc::SIGALRM) }, 0);
+    for is_tracked in [true, false] {
+        IS_TRACKED.store(is_tracked, Relaxed);
+        let outcome = aerodrome::check(|| {
+            let (met, value) = (Barrier::new(2), Mutex::new(0));
+            thread::scope(|s| {
+                s.spawn(|| {
+                    met.wait();
+                    RAISED.store(0, SeqCst);
+                    met.wait();
+                });
+                aerodrome::atomic_block!(name = "interrupted", {
+                    *value.lock().unwrap() += 1;
+                    raise();
+                    met.wait();
+                    met.wait();
+                    raise();
+                });
+            });
+        });
+        let messages: Vec<&str> = outcome.violations.iter().map(|it| &*it.message).collect();
+        let expected: &[&str] = if is_tracked {
+            &["`interrupted` is not atomic"]
+        } else {
+            &[]
+        };
+        assert_eq!(messages, expected);
+        assert!(outcome.is_complete());
+    }
+    println!("done");
+}
+
 /// What the program itself does is all recorded, whenever a handler comes in between.
 #[test]
 fn a_handler_destroys_no_record() {
@@ -393,6 +453,79 @@ fn child_records_beside_its_handler() {
 }
 
 // A record that never comes.
+
+/// Each copy of an atomic draws the tickets of the other one, so its records never have their turn.
+#[test]
+fn memory_that_a_program_overwrites_is_not_waited_for_again_and_again() {
+    let ended = run(&mut child("child_copies_atomics")).expect_code(0);
+    assert_eq!(ended.count("done"), 1, "{}", ended.output());
+    assert!(ended.count("verdict incomplete") > 2, "{}", ended.output());
+}
+
+#[test]
+fn child_copies_atomics() {
+    if !process::is_child() {
+        return;
+    }
+    let start = Instant::now();
+    for _ in 0..12 {
+        // A strand of its own each, whose first record that has no turn is another one.
+        let thread = std::thread::spawn(|| {
+            let [one, other] = [AtomicU64::new(0), AtomicU64::new(0)];
+            one.store(1, SeqCst);
+            // SAFETY: it has no destructor to run twice, for neither is dropped. That it is copied
+            // is what a program may do by mistake.
+            let copy = std::mem::ManuallyDrop::new(unsafe { std::ptr::read(&one) });
+            let store = |atomic: &AtomicU64| {
+                // What repeats the last record draws no ticket.
+                other.store(2, SeqCst);
+                atomic.store(2, SeqCst);
+            };
+            store(&one);
+            let outcome = aerodrome::check(|| store(&copy));
+            std::mem::forget(one);
+            assert!(!outcome.is_complete());
+        });
+        thread.join().unwrap();
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        start.elapsed()
+    );
+    println!("done");
+}
+
+#[test]
+fn more_blocks_than_can_be_counted_end_checking_and_not_the_program() {
+    let ended = run(&mut child("child_nests_blocks")).expect_code(0);
+    assert_eq!(ended.count("done"), 1, "{}", ended.output());
+    let said = "more than 16 million blocks at once; the verdict is incomplete";
+    assert_eq!(ended.count(said), 1, "{}", ended.output());
+}
+
+#[test]
+fn child_nests_blocks() {
+    use aerodrome::__private::{Block, Place};
+
+    enum Here {}
+    static DEEP: Block = Block::new::<Here>(Some("deep"), module_path!(), Place.here());
+    if !process::is_child() {
+        return;
+    }
+    let value = Mutex::new(0);
+    aerodrome::atomic_block! {
+        let held = value.lock().unwrap();
+        for _ in 0..(1 << 24) + 10 {
+            // Real recursion would need a stack of a gigabyte.
+            std::mem::forget(aerodrome::__private::begin(&DEEP));
+        }
+        drop(held);
+        *value.lock().unwrap() += 1;
+    }
+    assert_eq!(*value.lock().unwrap(), 1);
+    println!("done");
+}
 
 /// A guard that is shared with a thread which its holder waits for: the holder's acquire is
 /// published by its next operation alone.

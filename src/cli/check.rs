@@ -15,6 +15,10 @@ use crate::report::window::Window;
 use crate::report::{Extras, Report, Split, groups};
 use crate::trace::{Error, Fault, Source, Tables};
 
+/// How many violations of a trace are reported: nobody reads more, and each takes a few KiB. The
+/// others are counted.
+const REPORTS: usize = 10_000;
+
 /// How many events of the window the page of a trace shows.
 const EVENTS_ON_A_PAGE: usize = 100_000;
 
@@ -78,12 +82,29 @@ pub(super) struct Extent {
 pub(super) struct Checked {
     /// How many events were read.
     pub(super) events: u64,
-    /// The violations.
+    /// The violations, the first [`REPORTS`].
     pub(super) reports: Vec<Report>,
+    /// How many other violations there are.
+    pub(super) left_out: u64,
     /// The blocks that were split by waits.
     pub(super) splits: Vec<Split>,
     /// Where the file ends too early.
     pub(super) cut_off: Option<Error>,
+}
+
+impl Checked {
+    /// How many violations there are.
+    pub(super) fn violations(&self) -> u64 {
+        self.reports.len() as u64 + self.left_out
+    }
+
+    /// That not all of these are reported.
+    pub(super) fn note(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            let left_out = self.left_out;
+            format!("{left_out} more violations are counted and not shown")
+        })
+    }
 }
 
 impl ToJson for Checked {
@@ -99,6 +120,7 @@ impl ToJson for Checked {
                 ("verdict", &verdict),
                 ("events", &self.events),
                 ("violations", &self.reports),
+                ("left_out", &(self.left_out > 0).then_some(self.left_out)),
                 ("cut_off", &self.cut_off.as_ref().map(Text)),
             ],
         );
@@ -146,6 +168,7 @@ impl Check {
             window: extent.window.map(Window::new),
             all: extent.all,
             reports: Vec::new(),
+            left_out: 0,
             events: 0,
         }
     }
@@ -158,6 +181,7 @@ pub(super) struct Checking {
     /// Go on after a violation.
     all: bool,
     reports: Vec<Report>,
+    left_out: u64,
     events: u64,
 }
 
@@ -189,13 +213,17 @@ impl Checking {
     }
 
     fn report(&mut self, violation: &Violation, names: &Tables) {
+        if self.reports.len() == REPORTS {
+            self.left_out += 1;
+            return;
+        }
         let extras = extras(self.window.as_ref(), self.reports.len());
         self.reports.push(Report::new(violation, names, &extras));
     }
 
     /// How many violations there are so far.
-    pub(super) fn found(&self) -> usize {
-        self.reports.len()
+    pub(super) fn found(&self) -> u64 {
+        self.reports.len() as u64 + self.left_out
     }
 
     /// There are no more events.
@@ -212,6 +240,7 @@ impl Checking {
         Checked {
             events: self.events,
             reports: source::attach_all(self.reports, &Workspace::find()),
+            left_out: self.left_out,
             splits: Split::all(&self.checker, names),
             cut_off,
         }
@@ -265,7 +294,10 @@ fn text(checked: &Checked, style: &Style) -> String {
     for split in &checked.splits {
         text += &format!("note: {split}\n");
     }
-    text += &match (checked.reports.len(), &checked.cut_off) {
+    if let Some(note) = checked.note() {
+        text += &format!("note: {note}\n");
+    }
+    text += &match (checked.violations(), &checked.cut_off) {
         (0, None) => format!("serializable: {events} events\n"),
         (0, Some(_)) => format!("serializable: {events} events, as far as the file goes\n"),
         (1, _) => format!("violation: {events} events read\n"),

@@ -34,7 +34,8 @@ pub(super) struct Arguments {
     /// What must hold in every state of every run
     #[arg(long, value_name = "FORMULA")]
     property: String,
-    /// How many states of one level are explored at most [default: 10000]
+    /// How many states of one level are explored at most [default: 10000, and fewer where more than
+    /// 20 threads write at once]
     #[arg(long, value_name = "N", value_parser = number)]
     width: Option<usize>,
     /// How many violating runs are shown at most [default: 8]
@@ -59,7 +60,10 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
         .parse()
         .map_err(|error| Failure::Usage(format!("--property: {error}")))?;
     let mut limits = Limits::default();
-    limits.width = arguments.width.unwrap_or(limits.width);
+    if let Some(width) = arguments.width {
+        // Who asks for it waits for it.
+        (limits.width, limits.comparisons) = (width, usize::MAX);
+    }
     limits.counterexamples = arguments.runs.unwrap_or(limits.counterexamples);
     if arguments.dot {
         limits.graph = DRAWN_STATES;

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 use clap::Args;
 
 use super::check::{CheckFile, Extent};
-use super::{Failure, Terminal, Verdict, complain, print};
+use super::{Failure, Terminal, Verdict, complain, print, say};
 use crate::report::source::{self, Workspace};
 use crate::report::text;
 use crate::report::window;
@@ -87,6 +87,9 @@ pub(super) fn run(arguments: Arguments, terminal: &Terminal) -> Result<Verdict, 
             window: Some(window_bytes()?),
         };
         let checked = check.run(&file, extent, terminal)?;
+        if let Some(note) = checked.note() {
+            say(&format!("note: {note}"));
+        }
         let cut_off = checked.cut_off.map(Failure::from);
         (checked.reports, cut_off.into_iter().collect())
     };

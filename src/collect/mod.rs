@@ -43,6 +43,9 @@ struct Collector {
     session: Session,
     /// The record for which somebody has waited in vain: nobody else does.
     given_up: Option<(ObjectId, Option<u32>)>,
+    /// For how long records were waited for in vain, all together. A program that overwrites its
+    /// own memory makes any number of records that never have their turn.
+    waited: Duration,
 }
 
 impl Collector {
@@ -165,6 +168,7 @@ fn launch() {
         merge: Merge::default(),
         session: Session::new(config),
         given_up: None,
+        waited: Duration::ZERO,
     });
     let thread = std::thread::Builder::new()
         .name("aerodrome".into())
@@ -300,6 +304,9 @@ fn describe(payload: Box<dyn Any + Send>) -> String {
 /// For how long a verdict is waited for, where a strand has drawn a ticket and does not publish it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// After so long in all, no other such record is waited for.
+const ALL_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Waits until everything that the current strand has recorded was merged and judged, and as far as
 /// possible what others have written by now: threads that the mirror did not fork may have been
 /// joined without its knowledge.
@@ -313,12 +320,16 @@ fn catch_up() -> Result<(), String> {
     };
     let (strand, cursor) = (pen.strand(), pen.cursor());
     record::untracked(|| {
-        let start = Instant::now();
+        let (mut start, mut taken) = (Instant::now(), 0);
         let mut goals = None;
         loop {
             let is_over = with(|collector| {
                 let goals = goals.get_or_insert_with(|| collector.merge.goals());
                 let has_drained = collector.drain();
+                let before = std::mem::replace(&mut taken, collector.merge.taken(strand));
+                if taken > before {
+                    start = Instant::now();
+                }
                 if collector.merge.has_reached(strand, cursor) {
                     let is_late = start.elapsed() > PATIENCE;
                     let is_over = !has_drained || is_late || collector.merge.has_passed(goals);
@@ -327,12 +338,14 @@ fn catch_up() -> Result<(), String> {
                 let missing = collector.merge.missing(strand);
                 let record = missing.map(|missing| (missing.object, missing.ticket));
                 let is_known = record.is_some() && record == collector.given_up;
-                if has_drained || (start.elapsed() < PATIENCE && !is_known) {
+                let may_wait = !is_known && collector.waited < ALL_PATIENCE;
+                if start.elapsed() < PATIENCE && (has_drained || may_wait) {
                     return None;
                 }
                 let reason = collector.session.explain(missing);
                 if !is_known {
                     collector.given_up = record;
+                    collector.waited += start.elapsed();
                     collector.session.complain(incomplete(reason.clone()));
                 }
                 Some(Err(reason))

@@ -84,6 +84,9 @@ pub use property::Property;
 pub struct Limits {
     /// How many states, each with one monitor state, a level may have.
     pub width: usize,
+    /// How much may be done for a level: each state costs the square of the number of chains of
+    /// events, which is that of the threads that write at once, as a rule.
+    pub comparisons: usize,
     /// How many relevant events are waited for before a level is built.
     pub window: u64,
     /// How many steps between states are kept to explain violations.
@@ -98,6 +101,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             width: 10_000,
+            comparisons: 1 << 22,
             window: 1 << 15,
             history: 1 << 17,
             counterexamples: 8,

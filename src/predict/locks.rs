@@ -51,6 +51,11 @@ impl Hold {
     }
 }
 
+/// One bit a lock, modulo 64.
+fn bits(holds: &[Hold]) -> u64 {
+    holds.iter().fold(0, |bits, hold| bits | hold.bloom())
+}
+
 /// An interned acquisition history: sorted, each lock once. The first is the empty one.
 type History = u32;
 
@@ -79,6 +84,8 @@ pub struct Locks {
     outlines: Vec<Outline>,
     /// Who goes from one state to the next leaves most of them as they are.
     histories: Lists<Hold>,
+    /// The bits of each, as in `Outline::taken`.
+    history_bits: Vec<u64>,
     /// But for releases of the lock that was acquired last.
     transitions: FxHashMap<(LockState, Op, ObjectId), LockState>,
     /// The state at hand.
@@ -97,6 +104,7 @@ impl Default for Locks {
             held: Vec::new(),
             outlines: vec![Outline::default()],
             histories: Lists::default(),
+            history_bits: vec![0],
             transitions: FxHashMap::default(),
             next: Vec::new(),
             current: Dense::new(),
@@ -201,12 +209,13 @@ impl Locks {
     fn intern(&mut self, state: &[(Hold, History)]) -> LockState {
         let (id, is_new) = self.states.intern(state);
         if is_new {
-            let bits = |holds: &[Hold]| holds.iter().fold(0, |bits, hold| bits | hold.bloom());
             self.held.extend(state.iter().map(|(hold, _)| hold));
-            let taken = state.iter().map(|&(_, after)| self.histories.get(after));
+            let taken = state
+                .iter()
+                .map(|&(_, after)| self.history_bits[after as usize]);
             self.outlines.push(Outline {
                 held: bits(self.held(LockState(id))),
-                taken: taken.fold(0, |known, taken| known | bits(taken)),
+                taken: taken.fold(0, |known, taken| known | taken),
                 last: state.last().map(|(hold, _)| hold.lock),
                 released: None,
             });
@@ -216,7 +225,11 @@ impl Locks {
 
     /// A history after another lock was taken.
     fn add(&mut self, history: History, hold: Hold) -> History {
+        let bits_before = self.history_bits[history as usize];
         let known = self.histories.get(history);
+        if known.len() == HISTORY && bits_before & hold.bloom() == 0 {
+            return history;
+        }
         let (at, rest) = match known.binary_search_by_key(&hold.lock, |hold| hold.lock) {
             Ok(at) if known[at].shared && !hold.shared => (at, at + 1),
             Err(at) if known.len() < HISTORY => (at, at),
@@ -226,7 +239,12 @@ impl Locks {
         let mut longer = [hold; HISTORY];
         longer[..at].copy_from_slice(before);
         longer[at + 1..][..behind.len()].copy_from_slice(behind);
-        self.histories.intern(&longer[..at + 1 + behind.len()]).0
+        let longer = &longer[..at + 1 + behind.len()];
+        let (longer_id, is_new) = self.histories.intern(longer);
+        if is_new {
+            self.history_bits.push(bits_before | hold.bloom());
+        }
+        longer_id
     }
 
     /// A strand's state after the last event that was taken.

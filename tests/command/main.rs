@@ -3,6 +3,8 @@
 
 mod hostile;
 mod lattice;
+#[cfg(unix)]
+mod limits;
 mod predict;
 
 use std::fs;

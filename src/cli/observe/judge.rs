@@ -212,6 +212,7 @@ impl Judged {
             checked: Checked {
                 events: 0,
                 reports: Vec::new(),
+                left_out: 0,
                 splits: Vec::new(),
                 cut_off: Some(error),
             },

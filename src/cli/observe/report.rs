@@ -112,7 +112,11 @@ impl<'a> Observed<'a> {
         }
         let splits = self.processes.iter().flat_map(|it| &it.checked.splits);
         let notes: BTreeSet<String> = splits.map(|split| split.to_string()).collect();
-        for note in notes.into_iter().chain(self.wrong()) {
+        let left_out = self.processes.iter().filter_map(|it| {
+            let note = it.checked.note()?;
+            Some(format!("{}: {note}", it.name))
+        });
+        for note in notes.into_iter().chain(left_out).chain(self.wrong()) {
             out += &format!("note: {note}\n");
         }
         out + &self.summary()
@@ -125,7 +129,8 @@ impl<'a> Observed<'a> {
         };
         let events = self.events();
         let is_cut = self.processes.iter().any(|it| it.checked.cut_off.is_some());
-        match (self.violations().count(), is_cut) {
+        let violations = self.processes.iter().map(|it| it.checked.violations());
+        match (violations.sum::<u64>(), is_cut) {
             (0, false) => format!("serializable: {processes}, {events} events\n"),
             (0, true) => format!("serializable as far as judged: {processes}, {events} events\n"),
             (1, _) => format!("violation: {processes}, {events} events read\n"),
@@ -170,7 +175,8 @@ objects! {
     Judged {
         process: |it| &it.name,
         events: |it| it.checked.events,
-        violations: |it| it.checked.reports.len(),
+        violations: |it| it.checked.violations(),
+        left_out: |it| (it.checked.left_out > 0).then_some(it.checked.left_out),
         cut_off: |it| it.checked.cut_off.as_ref().map(Text),
         forecast,
         properties: |it| it.properties.iter().flatten().collect::<Vec<&Decided>>(),

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use self::lives::Lives;
 use self::reader::Reader;
-use self::tickets::Tickets;
+use self::tickets::{Position, Tickets};
 use self::turn::Policy;
 use crate::check::Whose;
 use crate::record::{Cursor, Record, Strand, What, pool};
@@ -244,6 +244,13 @@ impl Merge {
             })
     }
 
+    /// How many of a strand's records were taken.
+    pub(super) fn taken(&self, strand: u32) -> u64 {
+        let mut readers = self.readers.iter();
+        let reader = readers.find(|reader| reader.id == strand);
+        reader.map_or(0, |reader| reader.taken)
+    }
+
     /// How far every strand has written by now.
     pub(super) fn goals(&self) -> Vec<Goal> {
         let goal = |reader: &Reader| Goal {
@@ -270,11 +277,11 @@ impl Merge {
         let mut own = self.readers.iter().filter(|reader| reader.id == strand);
         let reader = own.find(of).or_else(|| self.readers.iter().find(of))?;
         let record = reader.waits?;
-        let position = self.tickets.get(record.target())?;
+        let position = self.tickets.get(record.target());
         Some(Missing {
             waiter: StrandId(reader.id),
             object: ObjectId(record.target()),
-            ticket: position.next(),
+            ticket: position.and_then(Position::next),
         })
     }
 
@@ -336,8 +343,8 @@ impl Merge {
             | Exit | Family | GuardRead | GuardWrite | Stack => true,
             Join => self.lives.has_exited(record.target()),
             Watched => self.watched == record.ticket(),
-            Define | Send => !self.tickets.position(record.target()).is_defined(),
-            Name | Busy => self.tickets.position(record.target()).is_defined(),
+            Define | Send => !self.tickets.is_defined(record.target()),
+            Name | Busy => self.tickets.is_defined(record.target()),
             _ => self.tickets.awaits(record),
         }
     }

@@ -127,6 +127,13 @@ impl Tickets {
         self.0.get(ObjectId(object))
     }
 
+    /// Whether there is such an object. The number may be anything that a program has written over
+    /// its memory.
+    #[inline]
+    pub(super) fn is_defined(&self, object: u32) -> bool {
+        self.get(object).is_some_and(Position::is_defined)
+    }
+
     /// Whether it is the turn of a record that has a ticket.
     #[inline]
     pub(super) fn awaits(&self, record: &Record) -> bool {

@@ -10,8 +10,8 @@
 //! and the levels stay until all runs pass through one state again, or until [`Limits::history`] is
 //! reached. From a violation the edges lead back to the observed run, which needs no explanation.
 //!
-//! *Bounds.* A level has at most [`Limits::width`] monitored states: those found first, the
-//! observed run's before all others. Paths that lead out of these are given up; the runs that are
+//! *Bounds.* A level has at most [`Limits::width`] monitored states, and fewer where
+//! [`Limits::comparisons`] says so: those found first, the observed run's before all others. Paths that lead out of these are given up; the runs that are
 //! counted at the full cut are the runs that were explored.
 
 mod level;
@@ -223,15 +223,14 @@ impl Levels {
     fn enabled(&self, level: &Level, cut: usize, chain: usize) -> Option<Relevant> {
         let counts = level.cut(cut);
         let (event, clock) = self.computation.event(chain, counts[chain])?;
-        let caused =
-            |(other, (&cause, &count)): (usize, (&u32, &u32))| cause <= count || other == chain;
-        clock
-            .counts()
-            .iter()
-            .zip(counts)
-            .enumerate()
-            .all(caused)
-            .then_some(*event)
+        clock.is_within(counts, chain).then_some(*event)
+    }
+
+    /// How many states a level of the present number of chains may have.
+    fn width(&self) -> usize {
+        let chains = self.computation.chains().max(1);
+        let affordable = self.limits.comparisons / (chains * chains);
+        self.limits.width.min(affordable.max(1))
     }
 
     /// Takes all nodes of a cut over one event into the next level.
@@ -260,7 +259,7 @@ impl Levels {
             let observed = observed && at == level.observed;
             let limit = match observed {
                 true => usize::MAX,
-                false => self.limits.width,
+                false => self.width(),
             };
             if let Some(reached) = next.node(target, monitor, !holds, limit) {
                 let edge = next.edges.len() as u32;
@@ -300,7 +299,7 @@ impl Levels {
         self.scratch[chain] += 1;
         let key = match self.table.find(next, &self.scratch) {
             Ok(target) => return Ok(Some(target)),
-            Err(_) if next.nodes.len() >= self.limits.width => return Ok(None),
+            Err(_) if next.nodes.len() >= self.width() => return Ok(None),
             Err(key) => key,
         };
         let target = next.len() as u32;

@@ -51,12 +51,17 @@ impl Phase {
     }
 }
 
+/// How many locks around a lock are looked at. One is enough, and nobody holds many; who does
+/// would make every lock as expensive as all that are held, for each of these.
+const PROTECTORS: usize = 32;
+
 /// Who uses a lock, and which locks are always held around it.
 #[derive(Debug)]
 struct Lock {
     owner: StrandId,
     several: bool,
-    /// Held exclusively, by all holders, for as long as they hold this one.
+    /// Held exclusively, by all holders, for as long as they hold this one: the outermost of these
+    /// when it was first taken.
     protectors: Vec<ObjectId>,
 }
 
@@ -72,7 +77,7 @@ impl LockUse {
         let first = || Lock {
             owner: strand,
             several: false,
-            protectors: exclusive.to_vec(),
+            protectors: exclusive[..exclusive.len().min(PROTECTORS)].to_vec(),
         };
         let lock = self.locks.entry(lock).or_insert_with(first);
         lock.several |= lock.owner != strand;

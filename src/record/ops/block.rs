@@ -6,7 +6,7 @@ use crate::mark::Block;
 use crate::record::buffer::code;
 use crate::record::buffer::prim::rarely;
 use crate::record::buffer::record::What;
-use crate::record::host::host;
+use crate::record::host::{give_up, host};
 use crate::record::strand::{Pen, name_current, pen, strand};
 
 /// An atomic block is entered; see [`atomic_block!`](crate::atomic_block).
@@ -61,6 +61,9 @@ impl Pen {
     #[track_caller]
     fn begin_slow(self, block: &'static Block) {
         if self.in_block() {
+            if self.0.state.get().is_deepest() {
+                return give_up("a thread is in more than 16 million blocks at once");
+            }
             return self.writer().begin_inner();
         }
         self.flush();

@@ -58,6 +58,11 @@ impl State {
         self.0 as u32 / Self::BLOCK as u32
     }
 
+    /// Whether there is no room to count another block.
+    pub(in crate::record) fn is_deepest(self) -> bool {
+        self.depth() == u32::MAX / Self::BLOCK as u32
+    }
+
     /// Whether the strand is in a block.
     #[inline(always)]
     pub(in crate::record) fn in_block(self) -> bool {

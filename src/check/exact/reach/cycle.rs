@@ -65,7 +65,6 @@ impl Reachability {
         let now = step.position;
         let node = self.slots[slot as usize].node;
         let mut path = vec![Reach {
-            reacher: slot,
             object: step.event.target,
             from: closing,
             to: Mark::new(node, step.tag, step.event.site, now),
@@ -78,8 +77,9 @@ impl Reachability {
             let Ok(found) = find(reached_by, slot) else {
                 unreachable!("a reacher reaches the origin of its edges");
             };
-            path.push(reached_by[found]);
-            at = reached_by[found].from.slot();
+            let reach = self.owners[at as usize].reached[found];
+            path.push(reach);
+            at = reach.from.slot();
         }
         path.reverse();
         path

@@ -34,13 +34,20 @@ impl Descriptor {
     };
 }
 
-/// An open transaction reaches a strand, from the node of `to` on; and the edge by which it does.
+/// An open transaction reaches a strand, from the node of this index on. Where thousands are open,
+/// every edge looks at as many of these.
+#[derive(Clone, Copy, Debug)]
+struct Reacher {
+    slot: u32,
+    index: u64,
+}
+
+/// The edge by which a reacher reaches a strand, at the node of `to`.
 ///
-/// Invariant: `reacher` also reaches the node of `from`, or that is a node of its own. So a walk
+/// Invariant: the reacher also reaches the node of `from`, or that is a node of its own. So a walk
 /// from entry to entry ends in the reacher, because the graph has no cycle.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
-    reacher: u32,
     object: u32,
     from: Mark,
     to: Mark,
@@ -55,8 +62,8 @@ struct Slot {
     node: Node,
     /// The same while a transaction is open, [`Node::NEVER`] otherwise.
     open: Node,
-    /// The other open transactions that reach this strand, ordered by reacher.
-    reached_by: Vec<Reach>,
+    /// The other open transactions that reach this strand, ordered by slot.
+    reached_by: Vec<Reacher>,
     /// The slots whose `reached_by` names this one.
     reaches: Vec<u32>,
 }
@@ -65,6 +72,8 @@ struct Slot {
 #[derive(Debug)]
 struct Owner {
     strand: StrandId,
+    /// How each of those reaches it that do.
+    reached: Vec<Reach>,
     /// The open transaction, or the last one.
     current: Descriptor,
     /// The strand's first event and its transaction.
@@ -183,6 +192,7 @@ impl Reachability {
             let it = &mut self.slots[other as usize];
             if let Ok(at) = find(&it.reached_by, slot) {
                 it.reached_by.remove(at);
+                self.owners[other as usize].reached.remove(at);
             }
             if it.reached_by.is_empty() {
                 self.be_unreached(other);
@@ -284,19 +294,21 @@ impl Reachability {
 
     fn take(&mut self, from: Mark, slot: u32, step: &mut Step) {
         let source = &self.slots[from.slot() as usize];
-        let here = &self.slots[slot as usize].reached_by;
-        let mut is_news = from.is_of(source.open) && find(here, from.slot()).is_err();
-        for reach in &source.reached_by {
-            if reach.to.index() <= from.index() {
-                if reach.reacher == slot {
-                    if step.found.is_none() {
-                        step.found = Some(self.cycle(from, slot, step));
-                    }
-                    return;
+        let reaches = |reacher: &&Reacher| reacher.index <= from.index();
+        if let Ok(own) = find(&source.reached_by, slot) {
+            if reaches(&&source.reached_by[own]) {
+                if step.found.is_none() {
+                    step.found = Some(self.cycle(from, slot, step));
                 }
-                is_news = is_news || find(here, reach.reacher).is_err();
+                return;
             }
         }
+        let here = &self.slots[slot as usize].reached_by;
+        let is_news = from.is_of(source.open) && find(here, from.slot()).is_err() || {
+            let mut is_known = among(here);
+            let mut all = source.reached_by.iter().filter(reaches);
+            !all.all(|reacher| is_known(reacher.slot))
+        };
         if is_news {
             self.spread(from, slot, step);
         }
@@ -311,13 +323,17 @@ impl Reachability {
         let all = source
             .reached_by
             .iter()
-            .filter(|reach| reach.to.index() <= from.index());
-        new.extend(all.map(|reach| reach.reacher));
+            .filter(|reacher| reacher.index <= from.index());
+        new.extend(all.map(|reacher| reacher.slot));
         if from.is_of(source.open) {
-            new.push(from.slot());
+            let at = new.partition_point(|&reacher| reacher < from.slot());
+            new.insert(at, from.slot());
         }
         let here = &self.slots[slot as usize].reached_by;
-        new.retain(|&reacher| find(here, reacher).is_err());
+        {
+            let mut is_known = among(here);
+            new.retain(|&reacher| !is_known(reacher));
+        }
         self.enter(from, slot, step, &new);
         self.new_reachers = new;
     }
@@ -339,30 +355,24 @@ impl Reachability {
             step.event.site,
             step.position,
         );
-        let left = self.describe(&from, step.position);
-        let entered = self.describe(&to, step.position);
+        let reach = Reach {
+            object: step.event.target,
+            from,
+            to,
+            left: self.describe(&from, step.position),
+            entered: self.describe(&to, step.position),
+        };
         let reaches = if is_open {
             std::mem::take(&mut self.slots[slot as usize].reaches)
         } else {
             Vec::new()
         };
         for &reacher in new {
-            self.lower(
-                slot,
-                Reach {
-                    reacher,
-                    object: step.event.target,
-                    from,
-                    to,
-                    left,
-                    entered,
-                },
-            );
+            self.lower(slot, reacher, reach);
             for &other in &reaches {
-                let it = &self.slots[other as usize].reached_by;
-                if let Ok(at) = find(it, slot) {
-                    let reach = Reach { reacher, ..it[at] };
-                    self.lower(other, reach);
+                if let Ok(at) = find(&self.slots[other as usize].reached_by, slot) {
+                    let reach = self.owners[other as usize].reached[at];
+                    self.lower(other, reacher, reach);
                 }
             }
         }
@@ -371,15 +381,27 @@ impl Reachability {
         }
     }
 
-    /// Enters `reach` where it is news.
-    fn lower(&mut self, slot: u32, reach: Reach) {
-        let it = &mut self.slots[slot as usize];
-        match find(&it.reached_by, reach.reacher) {
-            Ok(at) if it.reached_by[at].to.index() <= reach.to.index() => {}
-            Ok(at) => it.reached_by[at] = reach,
+    /// Enters that a transaction reaches the strand in `slot`, where it is news.
+    fn lower(&mut self, slot: u32, reacher: u32, reach: Reach) {
+        let reached_by = &mut self.slots[slot as usize].reached_by;
+        let reached = &mut self.owners[slot as usize].reached;
+        let index = reach.to.index();
+        match find(reached_by, reacher) {
+            Ok(at) if reached_by[at].index <= index => {}
+            Ok(at) => {
+                reached_by[at].index = index;
+                reached[at] = reach;
+            }
             Err(at) => {
-                it.reached_by.insert(at, reach);
-                self.slots[reach.reacher as usize].reaches.push(slot);
+                reached_by.insert(
+                    at,
+                    Reacher {
+                        slot: reacher,
+                        index,
+                    },
+                );
+                reached.insert(at, reach);
+                self.slots[reacher as usize].reaches.push(slot);
             }
         }
     }
@@ -422,7 +444,7 @@ impl Reachability {
             + self
                 .owners
                 .iter()
-                .map(|owner| owner.remembered.capacity())
+                .map(|owner| owner.remembered.capacity() + owner.reached.capacity())
                 .sum::<usize>()
     }
 
@@ -434,19 +456,36 @@ impl Reachability {
     }
 }
 
+/// Whether a reacher is among these, for reachers in their order: where there are thousands, most of
+/// them are next to the one before.
+#[inline]
+fn among(reached_by: &[Reacher]) -> impl FnMut(u32) -> bool + '_ {
+    let mut rest = reached_by;
+    move |reacher| {
+        let (mut before, mut step) = (0, 1);
+        while rest
+            .get(before + step - 1)
+            .is_some_and(|it| it.slot < reacher)
+        {
+            before += step;
+            step *= 2;
+        }
+        let end = rest.len().min(before + step);
+        before += rest[before..end].partition_point(|it| it.slot < reacher);
+        rest = &rest[before..];
+        rest.first().is_some_and(|it| it.slot == reacher)
+    }
+}
+
 /// Where the entry of `reacher` is, or belongs.
 #[inline]
-fn find(reached_by: &[Reach], reacher: u32) -> Result<usize, usize> {
+fn find(reached_by: &[Reacher], reacher: u32) -> Result<usize, usize> {
     if reached_by.len() > 4 {
-        return reached_by.binary_search_by_key(&reacher, |reach| reach.reacher);
+        return reached_by.binary_search_by_key(&reacher, |it| it.slot);
     }
-    for (at, reach) in reached_by.iter().enumerate() {
-        if reach.reacher >= reacher {
-            return if reach.reacher == reacher {
-                Ok(at)
-            } else {
-                Err(at)
-            };
+    for (at, it) in reached_by.iter().enumerate() {
+        if it.slot >= reacher {
+            return if it.slot == reacher { Ok(at) } else { Err(at) };
         }
     }
     Err(reached_by.len())

@@ -1,6 +1,6 @@
 //! Which strand has which slot, from its first event to the end of its last reacher.
 
-use super::{ATTENTION, Descriptor, NO_SLOT, Owner, Reach, Reachability, Slot};
+use super::{ATTENTION, Descriptor, NO_SLOT, Owner, Reach, Reachability, Reacher, Slot};
 use crate::check::exact::mark::{MAX_INDEX, MAX_SLOTS, Mark, Node, Tag};
 use crate::check::{Access, Transaction};
 use crate::trace::{Event, Op, SiteId, StrandId};
@@ -66,6 +66,7 @@ impl Reachability {
                 });
                 self.owners.push(Owner {
                     strand,
+                    reached: Vec::new(),
                     current: Descriptor::FORGOTTEN,
                     first: None,
                     remembered: Vec::new(),
@@ -110,27 +111,25 @@ impl Reachability {
             0,
         );
         let left = self.describe(&from, position);
-        let mut reached_by = std::mem::take(&mut self.slots[child as usize].reached_by);
-        let mut link = |reacher: u32| {
-            reached_by.push(Reach {
-                reacher,
-                object: 0,
-                from,
-                to,
-                left,
-                entered: Descriptor::FORGOTTEN,
-            });
+        let reach = Reach {
+            object: 0,
+            from,
+            to,
+            left,
+            entered: Descriptor::FORGOTTEN,
         };
-        for reach in &self.slots[parent as usize].reached_by {
-            link(reach.reacher);
+        let index = to.index();
+        // Nobody reaches it yet.
+        let mut reached_by = std::mem::take(&mut self.slots[child as usize].reached_by);
+        let parents = &self.slots[parent as usize];
+        let reachers = parents.reached_by.iter().map(|reacher| reacher.slot);
+        let itself = (parents.open != Node::NEVER).then_some(parent);
+        reached_by.extend(reachers.chain(itself).map(|slot| Reacher { slot, index }));
+        reached_by.sort_unstable_by_key(|reacher| reacher.slot);
+        for reacher in &reached_by {
+            self.slots[reacher.slot as usize].reaches.push(child);
         }
-        if self.slots[parent as usize].open != Node::NEVER {
-            link(parent);
-        }
-        reached_by.sort_unstable_by_key(|reach| reach.reacher);
-        for reach in &reached_by {
-            self.slots[reach.reacher as usize].reaches.push(child);
-        }
+        self.owners[child as usize].reached = vec![reach; reached_by.len()];
         self.slots[child as usize].reached_by = reached_by;
     }
 
