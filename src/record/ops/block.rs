@@ -63,6 +63,7 @@ impl Pen {
     #[track_caller]
     fn begin_slow(self, block: &'static Block) {
         if self.in_block() {
+            block.is_inner();
             return self.writer().begin_inner();
         }
         self.flush();
