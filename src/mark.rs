@@ -6,9 +6,9 @@
 #[cfg(feature = "check")]
 mod block;
 #[cfg(feature = "check")]
-pub(crate) use block::untracked_blocks;
-#[cfg(feature = "check")]
 pub use block::{Block, Transaction, begin, depth, outermost};
+#[cfg(feature = "check")]
+pub(crate) use block::{untracked_blocks, used_blocks};
 
 #[cfg(feature = "check")]
 use std::panic::Location;

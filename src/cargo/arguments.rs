@@ -15,6 +15,7 @@ Marks come from here and from `aerodrome.toml` beside the workspace's Cargo.toml
     atomic = [\"bank::Account::*\", \"cache::get_or_insert\"]
     not-atomic = [\"bank::Account::new\"]
     untracked = [\"arena\"]
+    track = [\"moka\"]
 
 A pattern is the end of a function's path; `*` stands for any part of one name.
 Exit code: that of Cargo; 1 where a violation was found although Cargo saw no failure; 2 where
@@ -62,6 +63,9 @@ pub(super) struct Options {
     /// Leaves a member of the workspace untracked, with the members that it depends on.
     #[arg(long, value_name = "PACKAGE")]
     pub(super) untracked: Vec<String>,
+    /// Tracks dependencies as well, as if they were members of the workspace.
+    #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
+    pub(super) track: Vec<String>,
     /// Also says what other schedules of the same run would show; `=deny` fails the tests with it.
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "warn")]
@@ -232,6 +236,13 @@ fn long_name(argument: &OsStr) -> Option<(String, bool)> {
     })
 }
 
+/// Cargo's arguments with more of Cargo's options, which go before what is for the programs.
+pub(super) fn with_options(arguments: &[OsString], more: Vec<OsString>) -> Vec<OsString> {
+    let end = arguments.iter().position(|argument| argument == "--");
+    let (own, programs) = arguments.split_at(end.unwrap_or(arguments.len()));
+    [own, &more, programs].concat()
+}
+
 /// The value of one of Cargo's options, given as `--name value` or `--name=value`.
 pub(super) fn value_of(arguments: &[OsString], option: &str) -> Option<OsString> {
     let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
@@ -261,11 +272,12 @@ mod tests {
     #[test]
     fn own_options_are_found_among_cargos() {
         let line = "cargo-aerodrome aerodrome test -p bank --atomic bank::* --release \
-                    --predict=deny --features=a,b name -- --atomic --nocapture";
+                    --track bb8,moka --track=lasso --predict=deny --features=a,b name -- --atomic --nocapture";
         let Command::Cargo(Verb::Test, options) = parse(arguments(line)) else {
             panic!("no test");
         };
         assert_eq!(options.atomic, ["bank::*"]);
+        assert_eq!(options.track, ["bb8", "moka", "lasso"]);
         assert!(options.predict.is_some() && options.report.is_none());
         let cargo = arguments("-p bank --release --features=a,b name -- --atomic --nocapture");
         assert_eq!(options.cargo, cargo);

@@ -1,13 +1,19 @@
-//! Builds aerodrome for a project: once, optimised, with the project's compiler, below its target
-//! directory.
+//! Builds aerodrome, optimised, once for each compiler: in the user's cache, where all projects
+//! find it.
+//!
+//! The folder is named after whatever the result depends on. Two results in one folder would be two
+//! crates of one name and one identity, of which the compiler takes neither.
 //!
 //! What is compiled is a small workspace of its own that depends on aerodrome, with a crate for
 //! each mirror that re-exports its module: `--extern parking_lot=..` needs a crate, not a module.
 //! So does std, whose names are std's and no others: aerodrome's own would come with `use std::*`,
 //! and its `test` in the way of std's where a crate says `#[macro_use] extern crate std`.
 
+use std::collections::BTreeSet;
+use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -15,7 +21,7 @@ use serde::Deserialize;
 
 use super::Failure;
 use super::arguments::value_of;
-use super::project::{Project, cargo, network};
+use super::project::{MIRRORS, Project, cargo, compiler, network};
 
 /// What was built.
 pub(super) struct Library {
@@ -35,11 +41,15 @@ fn dependency() -> String {
     }
 }
 
-/// The package that depends on aerodrome. The number of codegen units is one that nobody else has:
-/// the compiler must not take a crate of this build for one of the project's.
+/// The package that depends on aerodrome, with all mirrors, whatever the project uses. The number of
+/// codegen units is one that nobody else has: the compiler must not take a crate of this build for
+/// one of the project's. What only reads symbols and writes reports need not be fast.
 fn manifest(project: &Project) -> String {
-    let features: Vec<_> = project.features.iter().collect();
-    let members: Vec<_> = facades(project).into_iter().map(|(name, _)| name).collect();
+    let mut features: BTreeSet<_> = MIRRORS.iter().map(|mirror| mirror.feature).collect();
+    features.insert("parking_lot-arc_lock");
+    features.extend(&project.features);
+    let features: Vec<_> = features.into_iter().collect();
+    let members: Vec<_> = facades().into_iter().map(|(name, _)| name).collect();
     format!(
         "[workspace]\nmembers = {members:?}\n\n\
          [workspace.dependencies.aerodrome]\n{}\nfeatures = {features:?}\n\n\
@@ -53,9 +63,9 @@ fn manifest(project: &Project) -> String {
 }
 
 /// The crates that stand in the place of others: the package's name, and the source.
-fn facades(project: &Project) -> Vec<(&'static str, String)> {
+fn facades() -> Vec<(&'static str, String)> {
     let mut facades = vec![("std", std_facade())];
-    facades.extend(project.mirrors.iter().map(|mirror| {
+    facades.extend(MIRRORS.iter().map(|mirror| {
         let source = format!("pub use aerodrome::{}::*;\n", mirror.module);
         (mirror.package, source)
     }));
@@ -108,31 +118,67 @@ struct Target {
     name: String,
 }
 
-/// Where that is built. Projects that share a target directory, and ask for other features, may be
-/// run at the same time.
-fn folder(project: &Project) -> PathBuf {
-    let mut name = "library".to_owned();
-    for feature in &project.features {
-        name = name + "-" + feature;
+/// What Cargo reads of the environment to decide how something is compiled.
+const VARIABLES: [&str; 5] = [
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+];
+
+/// Where it is built. Cargo's own files of settings hold for what it is told to build here, too.
+fn folder(project: &Project, manifest: &str) -> Result<PathBuf, Failure> {
+    let mut hasher = DefaultHasher::new();
+    (compiler()?, manifest).hash(&mut hasher);
+    for (name, value) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_read = VARIABLES.iter().any(|start| text.starts_with(start));
+        if is_read && text != "CARGO_TARGET_DIR" {
+            (name, value).hash(&mut hasher);
+        }
     }
-    project.folder.join(name)
+    let current = std::env::current_dir().unwrap_or_default();
+    for folder in current.ancestors() {
+        for file in ["config", "config.toml"] {
+            let text = fs::read(folder.join(".cargo").join(file));
+            text.unwrap_or_default().hash(&mut hasher);
+        }
+    }
+    let name = format!("library-{:016x}", hasher.finish());
+    let cached = cache().map(|cache| cache.join("aerodrome").join(&name));
+    let usable = cached.filter(|folder| fs::create_dir_all(folder).is_ok());
+    Ok(usable.unwrap_or_else(|| project.folder.join(name)))
+}
+
+/// Where programs keep what they can make again.
+fn cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let given = variable("XDG_CACHE_HOME").filter(absolute);
+    let home = || variable("HOME").filter(absolute);
+    given.or_else(|| match std::env::consts::OS {
+        "windows" => variable("LOCALAPPDATA").filter(absolute),
+        "macos" => home().map(|home| home.join("Library/Caches")),
+        _ => home().map(|home| home.join(".cache")),
+    })
 }
 
 /// Builds what a project needs.
 pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library, Failure> {
-    let folder = folder(project);
-    write(&folder.join("Cargo.toml"), &manifest(project))?;
+    let manifest = manifest(project);
+    let folder = folder(project, &manifest)?;
+    write(&folder.join("Cargo.toml"), &manifest)?;
     write(&folder.join("lib.rs"), "")?;
-    for (package, source) in facades(project) {
+    for (package, source) in facades() {
         let sources = folder.join(package);
         write(&sources.join("Cargo.toml"), &facade_manifest(package))?;
         write(&sources.join("lib.rs"), &source)?;
     }
     seed_lock_file(&folder);
-    let output = cargo_build(project, &folder, arguments)?;
-    let mut crates = Vec::new();
+    let output = cargo_build(&folder, arguments)?;
     let mut wanted = vec![("aerodrome".to_owned(), "aerodrome".to_owned())];
-    wanted.extend(facades(project).into_iter().map(|(package, _)| {
+    wanted.extend(facades().into_iter().map(|(package, _)| {
         let name = package.replace('-', "_");
         (name.clone(), format!("aerodrome_{name}"))
     }));
@@ -141,6 +187,7 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
         .filter_map(|line| serde_json::from_str(line).ok())
         .filter(|message: &Message| message.reason == "compiler-artifact")
         .collect();
+    let mut crates = Vec::new();
     for (name, built) in wanted {
         let named = |message: &&Message| {
             let target = message.target.as_ref();
@@ -156,12 +203,14 @@ pub(super) fn build(project: &Project, arguments: &[OsString]) -> Result<Library
         })?;
         crates.push((name, rlib.clone()));
     }
-    let target = folder.join("target");
-    let mut search = vec![target.join("release").join("deps")];
-    if let Some(triple) = value_of(arguments, "--target") {
-        search.insert(0, target.join(triple).join("release").join("deps"));
-    }
-    Ok(Library { crates, search })
+    // Libraries for the target and procedural macros for the compiler.
+    let files = messages.iter().flat_map(|message| &message.filenames);
+    let search: BTreeSet<&Path> = files.filter_map(|file| file.parent()).collect();
+    let search = search.into_iter().filter(|it| it.ends_with("deps"));
+    Ok(Library {
+        crates,
+        search: search.map(Path::to_owned).collect(),
+    })
 }
 
 /// The versions that aerodrome was tested with; those of the project may be too old.
@@ -176,18 +225,32 @@ fn seed_lock_file(folder: &Path) {
     }
 }
 
-/// What is optimised when it is linked has to be there as bitcode, which Cargo leaves out.
+/// Is there once the library is.
+const BUILT: &str = "built";
+
+/// What is optimised when it is linked has to be there as bitcode, which Cargo leaves out. A project
+/// may ask for that, and find the library that was built for another one.
 const BITCODE: &str = "-Cembed-bitcode=yes";
 
-fn cargo_build(
-    project: &Project,
-    folder: &Path,
-    arguments: &[OsString],
-) -> Result<String, Failure> {
+fn cargo_build(folder: &Path, arguments: &[OsString]) -> Result<String, Failure> {
+    // In the folder that the user is in, whose compiler and settings are the project's.
     let mut command = cargo();
-    command.current_dir(folder);
     command.args(["build", "--release", "--workspace", "--message-format=json"]);
+    command
+        .arg("--manifest-path")
+        .arg(folder.join("Cargo.toml"));
     command.arg("--target-dir").arg(folder.join("target"));
+    let stamp = folder.join(BUILT);
+    if stamp.exists() {
+        command.arg("--quiet");
+    } else {
+        eprintln!(
+            "aerodrome: compiles its own library first, optimised, so that checked tests are not \
+             slow. That takes a minute or two, once for this compiler: later runs, and other \
+             projects, find it in {}",
+            folder.display()
+        );
+    }
     command.args(
         network(arguments)
             .iter()
@@ -196,23 +259,22 @@ fn cargo_build(
     if let Some(triple) = value_of(arguments, "--target") {
         command.arg("--target").arg(triple);
     }
-    let bitcode = if project.has_lto() { BITCODE } else { "" };
     match std::env::var("RUSTFLAGS") {
         // `-D warnings` is meant for the project, not for aerodrome.
         Ok(flags) => {
-            command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow {bitcode}"));
+            command.env("RUSTFLAGS", format!("{flags} --cap-lints=allow {BITCODE}"));
         }
-        Err(_) if !bitcode.is_empty() => {
-            let flags = format!("build.rustflags = [{bitcode:?}]");
+        Err(_) => {
+            let flags = format!("build.rustflags = [{BITCODE:?}]");
             command.arg("--config").arg(flags);
         }
-        Err(_) => {}
     }
     let output = command
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;
     if output.status.success() {
+        write(&stamp, "")?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
         let message = "aerodrome could not be built for this project; see above";

@@ -29,6 +29,7 @@ mod run;
 mod settings;
 mod sources;
 mod suggest;
+mod summary;
 mod wrapper;
 
 use std::fmt;

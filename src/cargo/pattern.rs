@@ -31,6 +31,11 @@ impl Pattern {
         let mut pairs = self.segments.iter().zip(&path[start..]);
         pairs.all(|(pattern, name)| wildcard(pattern, name))
     }
+
+    /// Whether a function of this name may be meant, whatever the rest of its path.
+    pub(super) fn may_match(&self, name: &str) -> bool {
+        self.segments.last().is_some_and(|it| wildcard(it, name))
+    }
 }
 
 /// Whether a name is what a pattern with `*` says: begins with the part before the first star, ends

@@ -1,5 +1,6 @@
 //! What the wrapper has to know, in a file beside it.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::fs;
@@ -11,9 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 use super::library::{Library, write};
+use super::marks::{Found, Marks};
 use super::project::Project;
+use super::sources;
 
 const FILE: &str = "plan.json";
+
+/// The name of the program that Cargo runs for dependencies, too.
+pub(super) const WRAPPER: &str = "wrapper";
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Plan {
@@ -25,8 +31,13 @@ pub(super) struct Plan {
     pub(super) for_tests: bool,
     /// The real rustdoc.
     pub(super) rustdoc: OsString,
-    /// The workspace and its copy with marks, where there is one.
-    pub(super) copy: Option<(PathBuf, PathBuf)>,
+    /// What the user has Cargo run in place of rustc.
+    pub(super) wrapper: Option<OsString>,
+    /// Projects may share a target directory, and members.
+    root: PathBuf,
+    /// What decides which functions are marked. Cargo does not see that a file gains its first
+    /// mark or loses its last one, because it goes by the original then.
+    marks: BTreeSet<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,15 +52,14 @@ pub(super) struct Programs {
     pub(super) folder: PathBuf,
     pub(super) rustc: PathBuf,
     pub(super) rustdoc: PathBuf,
+    /// For everything that Cargo compiles, dependencies included.
+    pub(super) wrapper: PathBuf,
+    /// Another one for each plan.
+    pub(super) number: u64,
 }
 
 impl Plan {
-    pub(super) fn new(
-        project: &Project,
-        library: Library,
-        copy: Option<PathBuf>,
-        for_tests: bool,
-    ) -> Plan {
+    pub(super) fn new(project: &Project, library: Library, marks: &Marks, for_tests: bool) -> Plan {
         let members = project.members.iter().map(|member| Member {
             folder: member.folder.clone(),
             mirrors: member.mirrors.clone(),
@@ -60,7 +70,9 @@ impl Plan {
             search: library.search,
             for_tests,
             rustdoc: std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into()),
-            copy: copy.map(|copy| (project.root.clone(), copy)),
+            wrapper: std::env::var_os("RUSTC_WRAPPER").filter(|it| !it.is_empty()),
+            root: project.root.clone(),
+            marks: marks.rules(),
         }
     }
 
@@ -81,22 +93,27 @@ impl Plan {
         hasher.finish()
     }
 
-    /// Writes the plan, with the wrapper beside it, into a folder that is named after its content.
-    pub(super) fn write(&self, project: &Project) -> Result<Programs, Failure> {
+    /// Writes the plan, with the wrapper and the marked sources beside it, into a folder that is
+    /// named after its content.
+    pub(super) fn write(&self, project: &Project, found: &Found) -> Result<Programs, Failure> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::new(format!("a path of the project: {error}")))?;
-        let folder = format!("wrapper-{:016x}", self.fingerprint(&text));
+        let number = self.fingerprint(&text);
+        let folder = format!("wrapper-{number:016x}");
         let folder = project.folder.join(folder);
         write(&folder.join(FILE), &text)?;
+        sources::copy(project, found, &folder)?;
         let this = std::env::current_exe()
             .map_err(|error| Failure::new(format!("this program is not found: {error}")))?;
         let name = |name| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         let programs = Programs {
             rustc: name("rustc"),
             rustdoc: name("rustdoc"),
+            wrapper: name(WRAPPER),
+            number,
             folder: folder.clone(),
         };
-        for program in [&programs.rustc, &programs.rustdoc] {
+        for program in [&programs.rustc, &programs.rustdoc, &programs.wrapper] {
             replace(&this, program).map_err(Failure::at(program))?;
         }
         Ok(programs)

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use toml_edit::{DocumentMut, Item};
 
 use super::Failure;
 use super::arguments::value_of;
@@ -36,7 +34,6 @@ impl Mirror {
 pub(super) const MIRRORS: [Mirror; 6] = [
     Mirror {
         features: &[
-            ("arc_lock", "parking_lot-arc_lock"),
             ("hardware-lock-elision", "parking_lot-hardware-lock-elision"),
             ("send_guard", "parking_lot-send_guard"),
             ("serde", "parking_lot-serde"),
@@ -87,16 +84,20 @@ pub(super) struct Project {
     /// The folder of everything that is made here: below Cargo's target directory.
     pub(super) folder: PathBuf,
     pub(super) members: Vec<Member>,
-    /// Which mirrors there are to build, and with which features of aerodrome.
-    pub(super) mirrors: Vec<&'static Mirror>,
+    /// Features that aerodrome needs for this project, and for no other.
     pub(super) features: BTreeSet<&'static str>,
     /// What is left out, for the user to know.
     pub(super) notes: BTreeSet<String>,
+    metadata: Metadata,
 }
 
+/// A package that is tracked: a member of the workspace, or a dependency that was asked for.
 pub(super) struct Member {
     /// The package's name.
-    name: String,
+    pub(super) name: String,
+    pub(super) is_dependency: bool,
+    /// Whether it is in a folder of the user's, and not from a registry: Cargo shows its warnings.
+    pub(super) is_local: bool,
     /// The folder of its Cargo.toml.
     pub(super) folder: PathBuf,
     /// The crates that are replaced by their mirrors.
@@ -107,7 +108,7 @@ pub(super) struct Member {
     pub(super) crates: Vec<(String, PathBuf)>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
     workspace_members: Vec<String>,
@@ -121,6 +122,8 @@ struct Package {
     id: String,
     name: String,
     version: String,
+    /// None for a folder.
+    source: Option<String>,
     manifest_path: PathBuf,
     targets: Vec<Target>,
 }
@@ -132,7 +135,7 @@ struct Target {
     src_path: PathBuf,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Resolve {
     nodes: Vec<Node>,
 }
@@ -184,14 +187,19 @@ fn metadata(arguments: &[OsString]) -> Result<Metadata, Failure> {
     })
 }
 
-/// The machine that the compiler runs on, as it calls it.
-pub(super) fn host_triple() -> Result<String, Failure> {
+/// What the compiler says of itself.
+pub(super) fn compiler() -> Result<String, Failure> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
         .arg("-vV")
         .output()
         .map_err(|error| Failure::new(format!("rustc cannot be run: {error}")))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The machine that the compiler runs on, as it calls it.
+fn host_triple() -> Result<String, Failure> {
+    let text = compiler()?;
     text.lines()
         .find_map(|line| line.strip_prefix("host: "))
         .map(str::to_owned)
@@ -206,44 +214,82 @@ impl Project {
             Some(given) => std::path::absolute(&given).map_err(Failure::at(Path::new(&given)))?,
             None => metadata.target_directory.clone(),
         };
-        let mut project = Project {
+        Ok(Project {
             root: metadata.workspace_root.clone(),
             folder: target_directory.join("aerodrome"),
             members: Vec::new(),
-            mirrors: Vec::new(),
             features: BTreeSet::new(),
             notes: BTreeSet::new(),
-        };
-        for id in &metadata.workspace_members {
-            project.add_member(&metadata, id);
-        }
-        Ok(project)
+            metadata,
+        })
     }
 
-    fn add_member(&mut self, metadata: &Metadata, id: &str) {
+    /// Adds the packages that are to be tracked: the members, and dependencies of these names.
+    pub(super) fn add_members(&mut self, dependencies: &[String]) -> Result<(), Failure> {
+        let metadata = std::mem::take(&mut self.metadata);
+        let mut tracked = metadata.workspace_members.clone();
+        for name in dependencies {
+            let named = metadata.packages.iter().filter(|it| it.name == *name);
+            let found: Vec<&Package> = named.collect();
+            if found.is_empty() {
+                return Err(Failure::new(format!(
+                    "track: expected a dependency of the workspace, found `{name}`"
+                )));
+            }
+            if let Some(mirror) = found.iter().find_map(|package| mirror_of(package)) {
+                return Err(Failure::new(format!(
+                    "track: `{name}` {}x is mirrored: members, and what `track` names, use the \
+                     mirror in its place",
+                    mirror.version
+                )));
+            }
+            tracked.extend(found.into_iter().map(|package| package.id.clone()));
+        }
+        tracked.sort();
+        tracked.dedup();
+        for id in &tracked {
+            self.add_member(&metadata, id, &tracked);
+        }
+        Ok(())
+    }
+
+    fn add_member(&mut self, metadata: &Metadata, id: &str, tracked: &[String]) {
         let Some(package) = metadata.packages.iter().find(|package| package.id == id) else {
             return;
         };
+        let is_dependency = !metadata.workspace_members.iter().any(|member| member == id);
         let node = metadata.resolve.nodes.iter().find(|node| node.id == id);
         let mut mirrors = Vec::new();
         let mut dependencies = Vec::new();
         for dependency in node.into_iter().flat_map(|node| &node.dependencies) {
-            mirrors.extend(self.add_mirror(metadata, package, dependency));
-            if metadata.workspace_members.contains(dependency) {
+            if tracked.contains(dependency) {
                 let member = metadata.packages.iter().find(|it| it.id == *dependency);
                 dependencies.extend(member.map(|it| folder_of(&it.manifest_path)));
+            } else {
+                mirrors.extend(self.add_mirror(metadata, package, dependency));
             }
         }
+        // Of a dependency, nothing but its library is compiled.
+        let others: &[&str] = match is_dependency {
+            true => &[
+                "custom-build",
+                "proc-macro",
+                "bin",
+                "test",
+                "example",
+                "bench",
+            ],
+            false => &["custom-build", "proc-macro"],
+        };
         let is_ours = |target: &&Target| {
-            let kinds = ["custom-build", "proc-macro"];
-            !target
-                .kind
-                .iter()
-                .any(|kind| kinds.contains(&kind.as_str()))
+            let mut kinds = target.kind.iter();
+            !kinds.any(|kind| others.contains(&kind.as_str()))
         };
         let crates = package.targets.iter().filter(is_ours);
         self.members.push(Member {
             name: package.name.clone(),
+            is_dependency,
+            is_local: package.source.is_none(),
             folder: folder_of(&package.manifest_path),
             mirrors,
             dependencies,
@@ -253,18 +299,9 @@ impl Project {
         });
     }
 
-    /// Whether a profile of the workspace's manifest optimises when it links.
-    pub(super) fn has_lto(&self) -> bool {
-        let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap_or_default();
-        let Ok(manifest) = manifest.parse::<DocumentMut>() else {
-            return false;
-        };
-        let profiles = manifest.get("profile").and_then(Item::as_table_like);
-        let mut profiles = profiles.into_iter().flat_map(|table| table.iter());
-        profiles.any(|(_, profile)| {
-            let lto = profile.get("lto");
-            lto.is_some_and(|lto| lto.as_bool() != Some(false) && lto.as_str() != Some("off"))
-        })
+    /// The dependencies that are tracked.
+    pub(super) fn dependencies(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.is_dependency)
     }
 
     /// Leaves the members of these names untracked, and those that they depend on.
@@ -300,31 +337,31 @@ impl Project {
     /// Notes a member's dependency, if it is mirrored: the name of its crate.
     fn add_mirror(&mut self, metadata: &Metadata, member: &Package, id: &str) -> Option<String> {
         let package = metadata.packages.iter().find(|package| package.id == id)?;
-        // A project may have taken the mirror's own package.
-        let own = package.name.strip_prefix("aerodrome-");
-        let name = own.unwrap_or(&package.name);
-        let mirror = MIRRORS.iter().find(|mirror| mirror.package == name)?;
-        if own.is_none() && !package.version.starts_with(mirror.version) {
+        let Some(mirror) = mirror_of(package) else {
+            let mirror = MIRRORS
+                .iter()
+                .find(|mirror| mirror.package == package.name)?;
             self.notes.insert(format!(
                 "`{}` uses {} {}, which is not tracked: the mirror is of {}x",
                 member.name, package.name, package.version, mirror.version,
             ));
             return None;
-        }
-        if !self
-            .mirrors
-            .iter()
-            .any(|known| known.package == mirror.package)
-        {
-            self.mirrors.push(mirror);
-        }
-        self.features.insert(mirror.feature);
+        };
         let node = metadata.resolve.nodes.iter().find(|node| node.id == id)?;
         let wanted = mirror.features.iter();
         let wanted = wanted.filter(|(own, _)| node.features.iter().any(|name| name == own));
         self.features.extend(wanted.map(|(_, feature)| feature));
         Some(mirror.crate_name())
     }
+}
+
+/// The mirror that takes a package's place.
+fn mirror_of(package: &Package) -> Option<&'static Mirror> {
+    // A project may have taken the mirror's own package.
+    let own = package.name.strip_prefix("aerodrome-");
+    let name = own.unwrap_or(&package.name);
+    let mut mirrors = MIRRORS.iter().filter(|mirror| mirror.package == name);
+    mirrors.find(|mirror| own.is_some() || package.version.starts_with(mirror.version))
 }
 
 /// The folder that a file is in.

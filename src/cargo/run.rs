@@ -1,22 +1,26 @@
 //! Runs Cargo with the wrapper, and sums up what the processes of the run have said.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::arguments::{Form, Options, Predict, Verb};
-use super::marks::Marks;
+use super::arguments::{Form, Options, Predict, Verb, value_of, with_options};
+use super::marks::{Found, Marks};
 use super::plan::{Plan, Programs};
 use super::project::{Project, cargo};
 use super::settings::{self, Settings};
-use super::wrapper::FAILED;
+use super::summary::{Totals, several};
+use super::wrapper::{FAILED, untracked_file};
 use super::{Failure, library, sources};
 use crate::report::{Report, html, json, sarif};
 
 /// A project that is ready to be run.
 pub(super) struct Prepared {
     pub(super) project: Project,
+    pub(super) found: Found,
     plan: Plan,
     programs: Programs,
 }
@@ -26,32 +30,37 @@ pub(super) fn prepare(
     verb: Verb,
     options: &Options,
     more: impl FnOnce(&mut Marks),
-) -> Result<(Prepared, Marks), Failure> {
+) -> Result<Prepared, Failure> {
     let mut project = Project::find(&options.cargo)?;
-    for note in &project.notes {
-        eprintln!("aerodrome: {note}");
-    }
     let Settings {
         mut marks,
         untracked,
+        track,
     } = settings::find(&project.root, options)?;
+    project.add_members(&track)?;
+    for note in &project.notes {
+        eprintln!("aerodrome: {note}");
+    }
     project.leave_out_named(&untracked)?;
     more(&mut marks);
-    let copy = sources::copy(&project, &marks)?;
+    let found = sources::find(&project, &marks)?;
+    for line in sources::describe(&project, &found) {
+        eprintln!("aerodrome: {line}");
+    }
     let library = library::build(&project, &options.cargo)?;
-    let plan = Plan::new(&project, library, copy, verb.is_for_tests());
-    let programs = plan.write(&project)?;
-    let prepared = Prepared {
+    let plan = Plan::new(&project, library, &marks, verb.is_for_tests());
+    let programs = plan.write(&project, &found)?;
+    Ok(Prepared {
         project,
+        found,
         plan,
         programs,
-    };
-    Ok((prepared, marks))
+    })
 }
 
 /// One of Cargo's commands, checked.
 pub(super) fn run(verb: Verb, options: &Options) -> Result<ExitCode, Failure> {
-    let (mut prepared, _) = prepare(verb, options, |_| ())?;
+    let mut prepared = prepare(verb, options, |_| ())?;
     let reports = options
         .report
         .map(|form| (form, prepared.project.folder.join("report.json")));
@@ -63,7 +72,13 @@ pub(super) fn run(verb: Verb, options: &Options) -> Result<ExitCode, Failure> {
     if let Some((form, file)) = reports {
         render(form, &file)?;
     }
-    eprintln!("aerodrome: {}", outcome.totals);
+    prepared.name_untracked_dependencies();
+    let totals = &outcome.totals;
+    eprintln!("aerodrome: {totals}");
+    if !options.cargo.iter().any(|argument| argument == "--no-run") {
+        let coverage = totals.coverage(&prepared.project, &prepared.found);
+        eprintln!("aerodrome: {coverage}");
+    }
     Ok(outcome.code())
 }
 
@@ -105,8 +120,12 @@ impl Prepared {
             fs::remove_file(&file).map_err(Failure::at(&file))?;
         }
         let mut command = cargo();
-        command.arg(verb.name()).args(&options.cargo);
+        command.arg(verb.name());
+        command.args(with_options(&options.cargo, self.profiles(options)));
         command.env("RUSTC_WORKSPACE_WRAPPER", &self.programs.rustc);
+        if self.project.dependencies().next().is_some() {
+            command.env("RUSTC_WRAPPER", &self.programs.wrapper);
+        }
         command.env("RUSTDOC", &self.programs.rustdoc);
         command.env("AERODROME_SUMMARY", &summary);
         command.envs(options.explore.settings());
@@ -136,6 +155,42 @@ impl Prepared {
 }
 
 impl Prepared {
+    /// Cargo's options that keep a tracked dependency, and what depends on it, apart from those of
+    /// plain builds and of other plans. Cargo knows a dependency by its profile, and not by the
+    /// program that compiles it; the number of codegen units is what matters least there.
+    fn profiles(&self, options: &Options) -> Vec<OsString> {
+        let given = ["--profile", "--cargo-profile"].iter();
+        let given = given.filter_map(|option| value_of(&options.cargo, option)?.into_string().ok());
+        let profiles: BTreeSet<String> = ["dev".to_owned(), "release".to_owned()]
+            .into_iter()
+            .chain(given)
+            .collect();
+        // More than any crate has, and no more than Cargo takes.
+        let units = (1 << 20) + self.programs.number % (1 << 30);
+        let mut arguments = Vec::new();
+        for member in self.project.dependencies() {
+            for profile in &profiles {
+                let package = format!("profile.{profile}.package.{:?}", member.name);
+                arguments.extend([
+                    "--config".into(),
+                    format!("{package}.codegen-units={units}").into(),
+                ]);
+            }
+        }
+        arguments
+    }
+
+    /// Cargo shows no warnings of dependencies from a registry.
+    fn name_untracked_dependencies(&self) {
+        let others = self.project.dependencies().filter(|it| !it.is_local);
+        for (name, _) in others.flat_map(|it| &it.crates) {
+            let file = self.programs.folder.join(untracked_file(name));
+            if let Ok(message) = fs::read_to_string(file) {
+                eprintln!("aerodrome: {message}");
+            }
+        }
+    }
+
     /// The files about members that compile neither with tracked types nor beside tracked members.
     fn failures(&self) -> Result<Vec<PathBuf>, Failure> {
         let folder = &self.programs.folder;
@@ -161,7 +216,7 @@ impl Prepared {
             left_out += self.project.leave_out(Path::new(&member));
         }
         self.plan.keep_members_of(&self.project);
-        self.programs = self.plan.write(&self.project)?;
+        self.programs = self.plan.write(&self.project, &self.found)?;
         Ok(left_out > 0)
     }
 }
@@ -189,93 +244,4 @@ fn render(form: Form, file: &Path) -> Result<(), Failure> {
 pub(super) fn read_reports(file: &Path) -> Result<Vec<Report>, Failure> {
     let open = File::open(file).map_err(Failure::at(file))?;
     json::read(BufReader::new(open)).map_err(Failure::at(file))
-}
-
-/// What the processes of a run have counted, all together: a line each, of numbers in the order in
-/// which they stand here.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    processes: u64,
-    tests: u64,
-    events: u64,
-    transactions: u64,
-    pub(super) violations: u64,
-    predictions: u64,
-    split: u64,
-    empty: u64,
-}
-
-impl Totals {
-    fn read(text: &str) -> Totals {
-        let mut totals = Totals::default();
-        for line in text.lines() {
-            let mut numbers = line.split(' ').map(|number| number.parse().unwrap_or(0));
-            totals.processes += 1;
-            for total in [
-                &mut totals.tests,
-                &mut totals.events,
-                &mut totals.transactions,
-                &mut totals.violations,
-                &mut totals.predictions,
-                &mut totals.split,
-                &mut totals.empty,
-            ] {
-                *total += numbers.next().unwrap_or(0);
-            }
-        }
-        totals
-    }
-}
-
-impl std::fmt::Display for Totals {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.processes == 0 {
-            return f.write_str("no process has recorded anything");
-        }
-        let parts = [
-            (self.processes, "process", true),
-            (self.tests, "test", false),
-            (self.events, "event", true),
-            (self.transactions, "transaction", true),
-            (self.violations, "violation", true),
-            (self.predictions, "prediction", false),
-            (self.split, "block that a wait has split", false),
-            (self.empty, "block in which nothing is tracked", false),
-        ];
-        let told = parts
-            .iter()
-            .filter(|(count, _, always)| *always || *count > 0);
-        let told: Vec<_> = told.map(|(count, what, _)| several(*count, what)).collect();
-        f.write_str(&told.join(", "))
-    }
-}
-
-fn several(count: u64, what: &str) -> String {
-    let (noun, rest) = what
-        .split_once(' ')
-        .map_or((what, ""), |(noun, rest)| (noun, rest));
-    let space = if rest.is_empty() { "" } else { " " };
-    let ending = match count {
-        1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
-    };
-    format!("{count} {noun}{ending}{space}{rest}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Totals;
-
-    #[test]
-    fn processes_are_added_up() {
-        let totals = Totals::read("3 100 5 0 0 1 0\n1 20 2 1 0 0 2\n");
-        let text = "2 processes, 4 tests, 120 events, 7 transactions, 1 violation, \
-                    1 block that a wait has split, 2 blocks in which nothing is tracked";
-        assert_eq!(totals.to_string(), text);
-        assert_eq!(
-            Totals::read("").to_string(),
-            "no process has recorded anything"
-        );
-    }
 }

@@ -10,13 +10,15 @@ use super::marks::Marks;
 use super::pattern::Pattern;
 
 const FILE: &str = "aerodrome.toml";
-const KEYS: [&str; 3] = ["atomic", "not-atomic", "untracked"];
+const KEYS: [&str; 4] = ["atomic", "not-atomic", "untracked", "track"];
 
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) marks: Marks,
     /// Members of the workspace, by the names of their packages.
     pub(super) untracked: Vec<String>,
+    /// Dependencies, likewise.
+    pub(super) track: Vec<String>,
 }
 
 /// The settings of the file beside the workspace's manifest and of the command line.
@@ -38,24 +40,26 @@ pub(super) fn find(root: &Path, options: &Options) -> Result<Settings, Failure> 
         .not_atomic
         .extend(parse(&options.not_atomic, "--not-atomic")?);
     settings.untracked.extend(options.untracked.iter().cloned());
+    settings.track.extend(options.track.iter().cloned());
     Ok(settings)
+}
+
+/// What a key of the file is a list of.
+enum List<'a> {
+    Patterns(&'a mut Vec<Pattern>),
+    Packages(&'a mut Vec<String>),
 }
 
 fn read(text: &str) -> Result<Settings, String> {
     let document: toml_edit::DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
     let mut settings = Settings::default();
     for (key, item) in document.iter() {
-        let marks = &mut settings.marks;
-        let patterns = match key {
-            "atomic" => Some(&mut marks.atomic),
-            "not-atomic" => Some(&mut marks.not_atomic),
-            "untracked" => None,
+        let (what, list) = match key {
+            "atomic" => ("pattern", List::Patterns(&mut settings.marks.atomic)),
+            "not-atomic" => ("pattern", List::Patterns(&mut settings.marks.not_atomic)),
+            "untracked" => ("package", List::Packages(&mut settings.untracked)),
+            "track" => ("package", List::Packages(&mut settings.track)),
             _ => return Err(format!("expected one of {KEYS:?}, found `{key}`")),
-        };
-        let what = if patterns.is_some() {
-            "pattern"
-        } else {
-            "package"
         };
         let array = item.as_array().ok_or_else(|| {
             format!(
@@ -71,13 +75,14 @@ fn read(text: &str) -> Result<Settings, String> {
             })
         });
         let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-        let Some(patterns) = patterns else {
-            settings.untracked.extend(texts);
-            continue;
-        };
-        for text in &texts {
-            let pattern = Pattern::parse(text).map_err(|message| format!("{key}: {message}"))?;
-            patterns.push(pattern);
+        match list {
+            List::Packages(packages) => packages.extend(texts),
+            List::Patterns(patterns) => {
+                for text in &texts {
+                    let pattern = Pattern::parse(text);
+                    patterns.push(pattern.map_err(|message| format!("{key}: {message}"))?);
+                }
+            }
         }
     }
     Ok(settings)
@@ -90,11 +95,12 @@ mod tests {
     #[test]
     fn patterns_and_packages_are_read() {
         let text = "atomic = [\"bank::Account::*\", \"get\"]\nnot-atomic = [\"new\"]\n\
-                    untracked = [\"arena\"]";
+                    untracked = [\"arena\"]\ntrack = [\"moka\", \"bb8\"]";
         let settings = read(text).unwrap();
         let marks = settings.marks;
         assert_eq!((marks.atomic.len(), marks.not_atomic.len()), (2, 1));
         assert_eq!(settings.untracked, ["arena"]);
+        assert_eq!(settings.track, ["moka", "bb8"]);
     }
 
     #[test]

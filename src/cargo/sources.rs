@@ -1,48 +1,136 @@
-//! The copy of a workspace in which some files have marks.
+//! Copies of the workspace, and of packages outside of it, in which some files have marks.
 //!
 //! Everything that is not changed is a symbolic link, so that `include!`, `#[path]` and the times
 //! of changes, by which Cargo goes, are as in the original.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::Failure;
 use super::library::write;
-use super::marks::{Marks, mark_crate};
+use super::marks::{Found, Line, Marks, mark_crate};
 use super::plan::link;
 use super::project::Project;
 
-/// Makes or renews the copy; none where nothing is to be marked.
-pub(super) fn copy(project: &Project, marks: &Marks) -> Result<Option<PathBuf>, Failure> {
-    if marks.is_empty() {
-        return Ok(None);
+/// The name of the file that says what was copied.
+const FILE: &str = "copies.json";
+
+/// A folder, and the copy of it in which some files have marks.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Copy {
+    pub(super) original: PathBuf,
+    pub(super) copy: PathBuf,
+    /// The root files of the crates that have marks, in the original.
+    pub(super) roots: Vec<PathBuf>,
+}
+
+impl Copy {
+    /// The copies that were written into a folder.
+    pub(super) fn read(folder: &Path) -> Vec<Copy> {
+        let text = fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
     }
-    let mut changed = BTreeMap::new();
+
+    /// The copy of a crate's root file.
+    pub(super) fn of(&self, root: &Path) -> Option<PathBuf> {
+        let is_here = self.roots.iter().any(|it| it == root);
+        let inside = root.strip_prefix(&self.original).ok()?;
+        is_here.then(|| self.copy.join(inside))
+    }
+}
+
+/// Finds what is marked in the project's crates.
+pub(super) fn find(project: &Project, marks: &Marks) -> Result<Found, Failure> {
+    let mut found = Found::default();
     let crates = project.members.iter().flat_map(|member| &member.crates);
     for (name, root) in crates {
-        for marked in mark_crate(name, root, marks) {
-            if let Ok(inside) = marked.file.strip_prefix(&project.root) {
-                changed.insert(inside.to_owned(), marked.text);
-            }
-        }
+        mark_crate(name, root, marks, &mut found);
     }
-    if let [first, ..] = marks.unused().as_slice() {
-        return Err(Failure::new(format!(
+    let mut patterns = marks.atomic.iter().map(|it| &it.text);
+    match patterns.find(|text| !found.matched.contains_key(*text)) {
+        None => Ok(found),
+        Some(first) => Err(Failure::new(format!(
             "`{first}` expected to match a function that is neither `const` nor `async`, \
-             found none in the members of {}",
-            project.root.display()
-        )));
+             found none in the members of {}{}",
+            project.root.display(),
+            found.why_not(first),
+        ))),
     }
-    let copy = project.folder.join("sources");
-    let tree = Tree {
-        original: &project.root,
-        copy: &copy,
-        left_out: project.folder.parent().unwrap_or(&project.folder),
-        changed: &changed,
+}
+
+/// Says which functions the patterns have matched: a name may stand for another than the one that
+/// was meant.
+pub(super) fn describe(project: &Project, found: &Found) -> Vec<String> {
+    let told = found.matched.iter().map(|(pattern, lines)| {
+        let names = names(project, found, lines.iter());
+        match lines.len() {
+            0 => format!("`{pattern}` marks nothing that `not-atomic` leaves"),
+            1 => format!("`{pattern}` marks {names}"),
+            many => format!("`{pattern}` marks {many} functions: {names}"),
+        }
+    });
+    told.collect()
+}
+
+/// How many functions are named in one message.
+const NAMED: usize = 10;
+
+/// Functions with their places.
+pub(super) fn names<'a>(
+    project: &Project,
+    found: &Found,
+    lines: impl ExactSizeIterator<Item = &'a Line>,
+) -> String {
+    let others = lines.len().saturating_sub(NAMED);
+    let name = |line: &Line| {
+        let path = found.functions.get(line).map_or("", |path| path);
+        let (file, line) = line;
+        let file = file.strip_prefix(&project.root).unwrap_or(file);
+        format!("`{path}` ({}:{line})", file.display())
     };
-    tree.renew(Path::new(""))?;
-    Ok(Some(copy))
+    let mut names: Vec<String> = lines.take(NAMED).map(name).collect();
+    if others > 0 {
+        names.push(format!("{others} more"));
+    }
+    names.join(", ")
+}
+
+/// Makes or renews the copies below a folder; none where no attribute goes anywhere.
+pub(super) fn copy(project: &Project, found: &Found, folder: &Path) -> Result<(), Failure> {
+    let mut copies = Vec::new();
+    let outside = project.members.iter().map(|member| &*member.folder);
+    let outside = outside.filter(|folder| !folder.starts_with(&project.root));
+    let originals: BTreeSet<&Path> = outside.chain([&*project.root]).collect();
+    for (number, original) in originals.into_iter().enumerate() {
+        let files = found.files().filter_map(|(file, text)| {
+            let inside = file.strip_prefix(original).ok()?;
+            Some((inside.to_owned(), text))
+        });
+        let changed: BTreeMap<PathBuf, String> = files.collect();
+        if changed.is_empty() {
+            continue;
+        }
+        let copy = folder.join(format!("sources-{number}"));
+        let tree = Tree {
+            original,
+            copy: &copy,
+            left_out: project.folder.parent().unwrap_or(&project.folder),
+            changed: &changed,
+        };
+        tree.renew(Path::new(""))?;
+        let roots = found.roots.iter().filter(|it| it.starts_with(original));
+        copies.push(Copy {
+            original: original.to_owned(),
+            roots: roots.cloned().collect(),
+            copy,
+        });
+    }
+    let text = serde_json::to_string_pretty(&copies)
+        .map_err(|error| Failure::new(format!("a path of the project: {error}")))?;
+    write(&folder.join(FILE), &text)
 }
 
 struct Tree<'a> {

@@ -21,7 +21,7 @@ use crate::report::{Extras, Place, Report, Split};
 use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Semantics, Source, Tables};
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
-    let (prepared, marks) = prepare(Verb::Test, options, |marks| marks.public_methods = true)?;
+    let prepared = prepare(Verb::Test, options, |marks| marks.public_methods = true)?;
     let folder = &prepared.project.folder;
     let (reports, traces) = (folder.join("suggest.json"), folder.join("suggest"));
     let _ = fs::remove_dir_all(&traces);
@@ -55,7 +55,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let usage = usage_of(&traces, &workspace)?;
     let _ = fs::remove_dir_all(&traces);
     let verdicts = Verdicts::new(usage, &read_reports(&reports)?);
-    print!("{}", verdicts.text(marks.marked().len()));
+    print!("{}", verdicts.text(prepared.found.functions.len()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,8 @@
 //! What Cargo runs in place of rustc and rustdoc.
 //!
-//! rustc is called as `wrapper rustc ARGUMENTS`, rustdoc as `wrapper ARGUMENTS`. A member's crates
+//! rustc is called as `wrapper rustc ARGUMENTS`, rustdoc as `wrapper ARGUMENTS`. Where dependencies
+//! are tracked, Cargo runs the wrapper under a second name for everything that it compiles; for a
+//! member that name is followed by the first. A member's crates
 //! get `--extern std=..` and the rest; everything else passes unchanged: questions about the
 //! compiler, build scripts, procedural macros, and what tests compile by themselves. So do crates
 //! without std, but for tests, which link std in any case: a program may do without it, and brings
@@ -25,7 +27,8 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::plan::{Member, Plan};
+use super::plan::{Member, Plan, WRAPPER};
+use super::sources::Copy;
 
 /// How the names of files begin that are about a crate which compiles neither way.
 pub(super) const FAILED: &str = "failed-";
@@ -37,6 +40,8 @@ pub(super) struct Call {
     folder: PathBuf,
     program: OsString,
     arguments: Vec<OsString>,
+    /// Whether the program is this one again, under the name by which it compiles members.
+    is_member: bool,
 }
 
 impl Call {
@@ -45,29 +50,40 @@ impl Call {
         let mut arguments = env::args_os();
         let name = PathBuf::from(arguments.next()?);
         let plan = Plan::beside(&name)?;
-        let is_rustdoc = name.file_stem().is_some_and(|stem| stem == "rustdoc");
-        let program = if is_rustdoc {
-            plan.rustdoc.clone()
-        } else {
-            arguments.next()?
+        let folder = name.parent()?.to_owned();
+        let kind = name.file_stem()?.to_str()?;
+        let mut program = match kind {
+            "rustdoc" => plan.rustdoc.clone(),
+            _ => arguments.next()?,
         };
+        let mut arguments: Vec<OsString> = arguments.collect();
+        let is_member = kind == WRAPPER && Path::new(&program).parent() == Some(&folder);
+        if kind == WRAPPER {
+            if let Some(wrapper) = plan.wrapper.clone() {
+                arguments.insert(0, std::mem::replace(&mut program, wrapper));
+            }
+        }
         Some(Call {
             plan,
-            folder: name.parent()?.to_owned(),
+            folder,
             program,
-            arguments: arguments.collect(),
+            arguments,
+            is_member,
         })
     }
 
     pub(super) fn run(self) -> ExitCode {
+        if self.is_member {
+            return self.replace_this_process(&self.arguments);
+        }
         let changed = self.unit().map(|(member, unit)| {
             let marked = self.marked(&unit);
-            (self.changed(member, &unit, marked.as_deref()), unit, marked)
+            (self.changed(member, &unit, marked.as_ref()), unit, marked)
         });
         match changed {
             None => self.replace_this_process(&self.untracked()),
             Some((arguments, unit, _)) if self.is_rustdoc() => {
-                if self.untracked_file(&unit.name).exists() {
+                if self.folder.join(untracked_file(&unit.name)).exists() {
                     self.replace_this_process(&self.untracked())
                 } else {
                     self.replace_this_process(&arguments)
@@ -110,7 +126,7 @@ impl Call {
             Ok(output) => output,
             Err(error) => return self.cannot_run(&error),
         };
-        let file = self.untracked_file(&unit.name);
+        let file = self.folder.join(untracked_file(&unit.name));
         if tracked.status.success() {
             if !unit.is_test {
                 let _ = fs::remove_file(file);
@@ -120,12 +136,12 @@ impl Call {
         let errors = errors_in(&tracked);
         match attempt(&self.untracked()) {
             Ok(plain) if plain.status.success() => {
-                let warning = untracked_warning(unit, errors.first());
+                let message = untracked_message(unit, errors.first());
                 if !unit.is_test {
                     // Without it, documentation tests are compiled with tracked types.
-                    let _ = fs::write(file, "");
+                    let _ = fs::write(file, &message);
                 }
-                eprintln!("{warning}");
+                eprintln!("{}", warning(&message));
                 pass_on(&plain)
             }
             Ok(plain) if errors_in(&plain) != errors => {
@@ -142,11 +158,6 @@ impl Call {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         let file = format!("{FAILED}{}-{}", unit.name, std::process::id());
         fs::write(self.folder.join(file), folder)
-    }
-
-    /// Is there while a library is compiled without tracked types.
-    fn untracked_file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("untracked-{name}"))
     }
 
     fn is_rustdoc(&self) -> bool {
@@ -180,7 +191,12 @@ impl Call {
     }
 
     /// The arguments for a crate that is tracked.
-    fn changed(&self, member: &Member, unit: &Unit, marked: Option<&Path>) -> Vec<OsString> {
+    fn changed(
+        &self,
+        member: &Member,
+        unit: &Unit,
+        marked: Option<&(Copy, PathBuf)>,
+    ) -> Vec<OsString> {
         let replaced =
             |name: &str| name == "aerodrome" || member.mirrors.iter().any(|it| it == name);
         let mut changed = Vec::new();
@@ -211,8 +227,8 @@ impl Call {
         {
             changed.push("--cap-lints=warn".into());
         }
-        if let Some(marked) = marked {
-            self.read_copy(unit, marked, &mut changed);
+        if let Some((copy, root)) = marked {
+            read_copy(unit, copy, root, &mut changed);
         }
         changed
     }
@@ -249,33 +265,32 @@ impl Call {
         }
     }
 
-    /// The root file's copy with marks, where there is one.
-    fn marked(&self, unit: &Unit) -> Option<PathBuf> {
-        let (root, copy) = self.plan.copy.as_ref()?;
+    /// Where the crate's sources have marks: the copies, and its root file there.
+    fn marked(&self, unit: &Unit) -> Option<(Copy, PathBuf)> {
+        if self.is_rustdoc() {
+            return None;
+        }
         let original = std::path::absolute(&unit.root).ok()?;
-        let marked = copy.join(original.strip_prefix(root).ok()?);
-        (!self.is_rustdoc() && marked.exists()).then_some(marked)
+        let mut copies = Copy::read(&self.folder).into_iter();
+        copies.find_map(|copy| copy.of(&original).map(|root| (copy, root)))
     }
+}
 
-    /// Has the compiler read the copy with marks, and speak of the original.
-    fn read_copy(&self, unit: &Unit, marked: &Path, arguments: &mut Vec<OsString>) {
-        let Some((root, copy)) = &self.plan.copy else {
-            return;
-        };
-        for argument in arguments.iter_mut() {
-            if Path::new(argument) == unit.root {
-                *argument = marked.into();
-            }
+/// Has the compiler read the copy with marks, and speak of the original.
+fn read_copy(unit: &Unit, copy: &Copy, root: &Path, arguments: &mut Vec<OsString>) {
+    for argument in arguments.iter_mut() {
+        if Path::new(argument) == unit.root {
+            *argument = root.into();
         }
-        // As Cargo gives it: relative to the workspace, or absolute.
-        let mut remap = OsString::from("--remap-path-prefix=");
-        remap.push(copy);
-        remap.push("=");
-        if unit.root.is_absolute() {
-            remap.push(root);
-        }
-        arguments.push(remap);
     }
+    // As Cargo gives it: relative to the workspace, or absolute.
+    let mut remap = OsString::from("--remap-path-prefix=");
+    remap.push(&copy.copy);
+    remap.push("=");
+    if unit.root.is_absolute() {
+        remap.push(&copy.original);
+    }
+    arguments.push(remap);
 }
 
 #[cfg(not(unix))]
@@ -301,6 +316,28 @@ struct Diagnostic {
     message: String,
     /// With the types that the message leaves out.
     rendered: Option<String>,
+    spans: Vec<Span>,
+}
+
+/// A part of a source file.
+#[derive(PartialEq, Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: u32,
+    column_start: u32,
+    is_primary: bool,
+}
+
+impl Diagnostic {
+    /// The message, and where it is about.
+    fn text(&self) -> String {
+        let place = self.spans.iter().find(|span| span.is_primary);
+        let place = place.map_or_else(String::new, |span| {
+            let (line, column) = (span.line_start, span.column_start);
+            format!("\n --> {}:{line}:{column}", span.file_name)
+        });
+        format!("{}{place}", self.message)
+    }
 }
 
 /// The errors, in the order of the compiler.
@@ -314,14 +351,23 @@ fn errors_in(output: &Output) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// A warning in the compiler's format: Cargo shows it again when nothing has to be compiled.
-fn untracked_warning(unit: &Unit, error: Option<&Diagnostic>) -> String {
-    let reason = error.map_or_else(String::new, |error| format!(": {}", error.message));
+/// The name of the file that is there while a library is compiled without tracked types: it says
+/// so, and why.
+pub(super) fn untracked_file(name: &str) -> String {
+    format!("untracked-{name}")
+}
+
+fn untracked_message(unit: &Unit, error: Option<&Diagnostic>) -> String {
+    let reason = error.map_or_else(String::new, |error| format!(": {}", error.text()));
     let tests = if unit.is_test { " (its tests)" } else { "" };
-    let message = format!(
+    format!(
         "nothing in `{}`{tests} is tracked, because it does not compile with tracked types{reason}",
         unit.name
-    );
+    )
+}
+
+/// A warning in the compiler's format: Cargo shows it again when nothing has to be compiled.
+fn warning(message: &str) -> String {
     json!({
         "$message_type": "diagnostic",
         "message": message,

@@ -229,9 +229,10 @@ pub(super) fn tell_late(findings: Findings, config: &Config, test: &str) -> bool
     failed
 }
 
-/// Appends the counts of the run to the file that `AERODROME_SUMMARY` names: `cargo aerodrome` adds
-/// up those of all processes. Whether there is such a file.
-pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
+/// Appends the counts of the run, and which blocks were entered, to the file that
+/// `AERODROME_SUMMARY` names: `cargo aerodrome` adds up those of all processes. Whether there is
+/// such a file.
+pub(super) fn append_summary(counts: &Counts, splits: &[Split], config: &Config) -> bool {
     let Some(path) = std::env::var_os("AERODROME_SUMMARY") else {
         return false;
     };
@@ -243,16 +244,24 @@ pub(super) fn append_summary(counts: &Counts, splits: &[Split]) -> bool {
         violations,
         repeats: _,
     } = counts;
-    if events > exits {
+    let blocks = mark::used_blocks();
+    if events > exits || !blocks.is_empty() {
         let empty = mark::untracked_blocks().len();
         let predictions = PREDICTIONS.load(Ordering::Relaxed);
         let splits = splits.len();
         // In one write, because other processes append, too.
-        let line = format!(
-            "{tests} {events} {transactions} {violations} {predictions} {splits} {empty}\n"
-        );
+        let mut text = if config.observer.is_some() {
+            // The sum of what several processes have found is no place for what they have not
+            // judged.
+            "observed\n".to_owned()
+        } else {
+            format!("{tests} {events} {transactions} {violations} {predictions} {splits} {empty}\n")
+        };
+        for block in blocks {
+            text += &format!("entered {} {}\n", block.line, block.file);
+        }
         let file = std::fs::OpenOptions::new().append(true).open(&path);
-        if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
             let path = std::path::Path::new(&path).display();
             say(&format!(
                 "AERODROME_SUMMARY: `{path}` cannot be written: {error}"

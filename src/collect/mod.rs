@@ -569,8 +569,7 @@ fn finish() -> bool {
         return has_failed;
     };
     let failed = deliver::tell_at_exit(unheard, &config) | has_failed;
-    // The sum of what several processes have found is no place for what they have not judged.
-    let is_told = config.observer.is_none() && deliver::append_summary(&counts, &splits);
+    let is_told = deliver::append_summary(&counts, &splits, &config) && config.observer.is_none();
     if !config.quiet && !is_told {
         deliver::summarize(&counts, &splits, &config);
     }

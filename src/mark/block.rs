@@ -27,7 +27,7 @@ pub struct Block {
     pub line: u32,
     /// The column in the line, from 1.
     pub column: u32,
-    /// [`UNUSED`], [`EMPTY`] or [`TRACKED`].
+    /// [`UNUSED`], [`INNER`], [`EMPTY`] or [`TRACKED`].
     uses: AtomicU8,
     /// The block that was used before this one, in the list of all that were.
     before: AtomicPtr<Block>,
@@ -35,6 +35,8 @@ pub struct Block {
 
 /// No run has ended yet.
 const UNUSED: u8 = 0;
+/// Runs were part of other blocks' transactions.
+const INNER: u8 = 3;
 /// Runs have ended, and none recorded anything.
 const EMPTY: u8 = 1;
 /// Some run recorded something.
@@ -235,10 +237,19 @@ impl Block {
 
     /// A run of the block has recorded nothing.
     fn has_recorded_nothing(&'static self) {
-        let uses = &self.uses;
-        if uses.load(Ordering::Relaxed) == UNUSED
-            && uses
-                .compare_exchange(UNUSED, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
+        self.first_use(EMPTY);
+    }
+
+    /// A run of the block is part of another's transaction.
+    pub(crate) fn is_inner(&'static self) {
+        self.first_use(INNER);
+    }
+
+    fn first_use(&'static self, uses: u8) {
+        let (known, relaxed) = (&self.uses, Ordering::Relaxed);
+        if known.load(relaxed) == UNUSED
+            && known
+                .compare_exchange(UNUSED, uses, relaxed, relaxed)
                 .is_ok()
         {
             self.enlist();
@@ -271,7 +282,7 @@ impl Block {
 }
 
 /// The blocks that ran, the earliest first.
-fn used_blocks() -> Vec<&'static Block> {
+pub(crate) fn used_blocks() -> Vec<&'static Block> {
     let mut blocks = Vec::new();
     let mut next = USED.load(Ordering::Acquire);
     // SAFETY: the list has statics in it, and each was written before it was put in.
@@ -288,6 +299,7 @@ fn used_blocks() -> Vec<&'static Block> {
 pub(crate) fn untracked_blocks() -> Vec<&'static Block> {
     let (tracked, empty): (Vec<_>, Vec<_>) = used_blocks()
         .into_iter()
+        .filter(|block| block.uses.load(Ordering::Relaxed) != INNER)
         .partition(|block| block.is_tracked());
     let owners: HashSet<_> = tracked.iter().filter_map(|block| block.owner()).collect();
     let is_strange = |block: &&Block| !block.owner().is_some_and(|owner| owners.contains(&owner));

@@ -64,6 +64,7 @@ impl Pen {
             if self.0.state.get().is_deepest() {
                 return give_up("a thread is in more than 16 million blocks at once");
             }
+            block.is_inner();
             return self.writer().begin_inner();
         }
         self.flush();
