@@ -13,7 +13,8 @@
 //! waits. To *write* is to do what others can see: a write, an effective update or exchange, a
 //! send, a signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
-//! undecided or of the present segment); at a lock, a vain try or its acquire. A receive is seen by
+//! undecided or of the present segment); at a lock, a vain try or its acquire, unless the segment has
+//! read what the lock guards: then reading that again is, and writing it is not. A receive is seen by
 //! the update of its channel that follows it.
 //!
 //! Once a run writes an object, its earlier looks at the object count for good: it may have acted
@@ -403,7 +404,9 @@ impl<T: Copy> Retries<T> {
             }
             Op::Busy => {
                 let lock = Key::lock(event.target);
-                split = run.look_again(lock, event.site, By::Other, &mut dropped);
+                if !run.has_read_guarded(event.target) {
+                    split = run.look_again(lock, event.site, By::Other, &mut dropped);
+                }
                 run.look(number, lock, event.site, None);
             }
             Op::Pause if run.has_looked() => {
@@ -458,7 +461,7 @@ impl<T: Copy> Retries<T> {
             strand.acquired = Some(event.target);
         }
         let key = Key::lock(event.target);
-        if strand.run.last.get(key) == 0 {
+        if strand.run.last.get(key) == 0 || strand.run.has_read_guarded(event.target) {
             return;
         }
         let mut dropped = Vec::new();

@@ -356,7 +356,15 @@ impl Run {
         let object = step.event.target;
         match step.event.op {
             Op::CompareExchange => Some((object, false)),
-            Op::Acquire | Op::AcquireShared | Op::Upgrade => Some((object, true)),
+            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Busy => {
+                let is_read = |i: usize| {
+                    self.look(i) == Some((object, false))
+                        && !self.0[i].dropped
+                        && !self.is_overwritten(i, k)
+                        && !self.is_divided(i, k)
+                };
+                (!(0..k).any(is_read)).then_some((object, true))
+            }
             Op::ReadWrite | Op::Update(_) => {
                 let is_repeated = |&i: &usize| {
                     let is_open = !self.0[i].dropped && !self.is_overwritten(i, k);

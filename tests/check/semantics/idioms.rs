@@ -299,3 +299,24 @@ fn what_was_seen_before_a_wait_and_not_looked_at_again_counts() {
     reported(&format!("{waits}, 0 r b 1, 0 end").replace("0 r b 1, 0 end", "0 end"));
     silent(&format!("{waits}, 0 r b 1, 0 r a 2, 0 end"));
 }
+
+#[test]
+fn writing_what_was_read_before_a_try_in_vain_is_no_look_again() {
+    // A reader that could not become the writer: it gives up its lock, and writes all the same.
+    for tries in [
+        "0 busy lock 2, 0 pause",
+        "0 busy lock 2, 0 pause, 0 busy lock 2, 0 pause",
+    ] {
+        let rest = "1 acq lock, 1 rw lock 9, 1 rel lock, 0 acq lock 3";
+        let before = format!("0 begin, 0 r lock 1, {tries}, {rest}");
+        reported(&format!("{before}, 0 w lock 4, 0 rel lock, 0 end"));
+        // One that reads again.
+        silent(&format!(
+            "{before}, 0 r lock 4, 0 w lock 5, 0 rel lock, 0 end"
+        ));
+        silent(&format!("{before}, 0 rw lock 4, 0 rel lock, 0 end"));
+        // One that had not read it.
+        let before = format!("0 begin, {tries}, {rest}");
+        silent(&format!("{before}, 0 w lock 4, 0 rel lock, 0 end"));
+    }
+}
