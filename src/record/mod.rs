@@ -25,7 +25,7 @@ mod strand;
 pub(crate) mod value;
 
 pub(crate) use self::buffer::chunk::{Chunk, Published};
-pub(crate) use self::buffer::record::{Record, What};
+pub(crate) use self::buffer::record::{LEAVES, REACHES, Record, What};
 pub(crate) use self::buffer::{code, pool};
 pub(crate) use self::host::guarded;
 pub(crate) use self::ops::{

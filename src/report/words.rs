@@ -306,6 +306,10 @@ fn reason(report: &Report, from: &Access, to: &Access) -> String {
         ),
         (Op::Send, Op::Recv) => format!("({a}) sends the message that ({b}) receives"),
         (Op::Signal, Op::Await) => format!("({a}) signals what ({b}) waits for"),
+        (Op::Reach, Op::Leave) => format!(
+            "({a}) brings {} to zero before ({b}) takes it from there",
+            object_label(report, from)
+        ),
         (Op::Fork, _) => format!("({a}) spawns the thread of ({b})"),
         (_, Op::Join) => format!("({b}) joins the thread of ({a})"),
         _ => format!(

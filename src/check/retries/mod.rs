@@ -13,9 +13,9 @@
 //! waits. To *write* is to do what others can see: a write, an effective update or exchange, a
 //! send, a signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
-//! undecided or of the present segment); at a lock, a vain try or its acquire, unless the segment has
-//! read what the lock guards: then reading that again is, and writing it is not. A receive is seen by
-//! the update of its channel that follows it.
+//! undecided or of the present segment); at a lock, a vain try or its acquire, unless the segment
+//! has read what the lock guards: then reading that again is, and writing it is not. A receive is
+//! seen by the update of its channel that follows it.
 //!
 //! Once a run writes an object, its earlier looks at the object count for good: it may have acted
 //! on them. Before that:
@@ -227,12 +227,10 @@ impl<T: Copy> Retries<T> {
             return 0;
         }
         let is_plain = |event: &&Event| {
-            use Op::{
-                Acquire, AcquireShared, Read, ReadWrite, Release, ReleaseShared, Update, Write,
-            };
+            use Op::*;
             let op = event.op;
             event.strand == strand
-                && (matches!(op, Read | Write | ReadWrite | Update(_))
+                && (matches!(op, Read | Write | ReadWrite | Update(_) | Reach | Leave)
                     || matches!(op, Acquire | Release | AcquireShared | ReleaseShared))
         };
         let plain = events[1..].iter().take(LONG).take_while(is_plain).count();
@@ -534,7 +532,8 @@ fn acts(op: Op) -> bool {
         op,
         Acquire | Release | AcquireShared | ReleaseShared | Upgrade | Downgrade
     );
-    is_lock || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
+    let meets_zero = matches!(op, Op::Reach | Op::Leave);
+    is_lock || meets_zero || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
 }
 
 impl Strand {

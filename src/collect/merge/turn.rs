@@ -220,7 +220,11 @@ impl<S: Sink> Turn<'_, S> {
         let mut events = std::mem::take(&mut self.merge.transaction);
         events.push(self.bound(Op::Begin));
         for record in records {
-            emit_plain(self.id, record, |event| events.push(event));
+            emit_plain(self.id, record, |event| {
+                if self.sink.counts(&event) {
+                    events.push(event);
+                }
+            });
         }
         events.push(self.bound(Op::End));
         self.sink.transaction(&events);

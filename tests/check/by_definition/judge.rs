@@ -253,7 +253,7 @@ fn orders(earlier: Op, later: Op) -> bool {
         (Op::ReleaseShared, Op::Acquire | Op::Upgrade) => true,
         // Of one strand, or of two where the guard was moved.
         (Op::Acquire | Op::Upgrade, Op::Release | Op::Downgrade) => true,
-        (Op::Signal, Op::Await) | (Op::Send, Op::Recv) => true,
+        (Op::Signal, Op::Await) | (Op::Reach, Op::Leave) | (Op::Send, Op::Recv) => true,
         (a, b) => is_access(a) && is_access(b),
     }
 }

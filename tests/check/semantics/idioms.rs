@@ -22,6 +22,8 @@ fn parse(step: &str) -> Event {
         "w" => Op::Write,
         "rw" => Op::ReadWrite,
         "add" => Op::Update(Update::Add),
+        "reach" => Op::Reach,
+        "leave" => Op::Leave,
         "channel" => Op::Update(Update::Channel),
         "init" => Op::Update(Update::Init),
         "vain.swap" => Op::Vain(Update::Swap),
@@ -33,6 +35,7 @@ fn parse(step: &str) -> Event {
         "rel" => Op::Release,
         "send" => Op::Send,
         "recv" => Op::Recv,
+        "retire" => Op::Retire,
         other => panic!("no operation: {other}"),
     };
     let target = match words.get(2) {
@@ -319,4 +322,17 @@ fn writing_what_was_read_before_a_try_in_vain_is_no_look_again() {
         let before = format!("0 begin, {tries}, {rest}");
         silent(&format!("{before}, 0 w lock 4, 0 rel lock, 0 end"));
     }
+}
+
+#[test]
+fn what_reaches_zero_comes_before_what_leaves_it() {
+    let found = "1 begin, 1 acq lock, 1 r lock, 1 leave a, 1 add a, 1 rel lock, 1 end";
+    let removed = "0 acq lock, 0 rw lock, 0 rel lock, 0 end";
+    reported(&format!("0 begin, 0 reach a, 0 add a, {found}, {removed}"));
+    silent(&format!("0 begin, 0 add a, {found}, {removed}"));
+    // Who finds it before zero is reached, and who counts down as well.
+    silent("0 begin, 0 r b, 1 leave a, 1 add a, 0 reach a, 0 add a, 0 r b, 0 end");
+    silent("0 begin, 0 w b, 1 begin, 1 w b, 1 add a, 1 end, 0 reach a, 0 add a, 0 end");
+    reported("0 begin, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 leave a, 0 add a, 0 end");
+    silent("0 begin, 0 leave a, 0 add a, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 end");
 }
