@@ -188,7 +188,10 @@ impl Checking {
     }
 
     fn report(&mut self, violation: &Violation, names: &Tables) {
-        let extras = extras(self.window.as_ref(), self.reports.len());
+        let extras = Extras {
+            restarted_in_vain: self.checker.restarted_in_vain(violation),
+            ..extras(self.window.as_ref(), self.reports.len())
+        };
         self.reports.push(Report::new(violation, names, &extras));
     }
 

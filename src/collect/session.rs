@@ -193,6 +193,7 @@ impl Session {
                 window: window.as_ref(),
                 backtraces: memory.backtraces(violation),
                 panicked: memory.panicked(violation),
+                restarted_in_vain: self.checker.restarted_in_vain(violation),
                 ..Extras::default()
             };
             Report::new(violation, live, &extras)

@@ -278,6 +278,10 @@ fn two_objects(
     }
 }
 
+/// Told where it is so.
+pub(super) const VAIN_RESTART: &str = "`restart()` had no effect, because the block had written \
+    before it: write after it, or in `aerodrome::untracked(..)` what need not count";
+
 /// The cycle edge by edge, from the blamed transaction round to it again.
 fn chain(report: &Report) -> Vec<String> {
     let count = report.edges.len();

@@ -114,6 +114,8 @@ pub struct Retries<T> {
     /// The number of the last event.
     now: u64,
     held: usize,
+    /// The last restart came after something was written.
+    is_restart_vain: bool,
 }
 
 #[derive(Debug, Default)]
@@ -164,6 +166,7 @@ impl<T: Copy> Retries<T> {
             released: Vec::new(),
             now: 0,
             held: 0,
+            is_restart_vain: false,
         }
     }
 
@@ -187,6 +190,11 @@ impl<T: Copy> Retries<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Whether a restart has had no effect, because its block had written before it; asked once.
+    pub(super) fn take_vain_restart(&mut self) -> bool {
+        std::mem::take(&mut self.is_restart_vain)
     }
 
     /// Whether events on the object are held back: then its number must not be given to another.
@@ -411,7 +419,8 @@ impl<T: Copy> Retries<T> {
                 run.pause = Some(number);
                 state = undecided;
             }
-            Op::Restart if !run.has_written => {
+            Op::Restart if run.has_written => self.is_restart_vain = true,
+            Op::Restart => {
                 run.drop_between(run.segment + 1, number, &mut dropped);
                 if strand.root.is_none() && strand.workers.is_empty() {
                     run.begin_segment(number);
