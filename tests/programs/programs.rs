@@ -3,6 +3,8 @@
 
 #[cfg(feature = "check")]
 mod cells;
+#[cfg(feature = "check")]
+mod counts;
 #[cfg(all(feature = "check", feature = "crossbeam-channel"))]
 mod crossbeam_channel;
 #[cfg(all(feature = "check", feature = "crossbeam-utils"))]
