@@ -23,6 +23,8 @@ mod outcome;
 #[cfg(all(feature = "check", feature = "parking_lot"))]
 mod parking_lot;
 #[cfg(feature = "check")]
+mod policy;
+#[cfg(feature = "check")]
 mod properties;
 #[cfg(feature = "check")]
 mod recorder;
