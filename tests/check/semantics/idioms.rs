@@ -336,3 +336,21 @@ fn what_reaches_zero_comes_before_what_leaves_it() {
     reported("0 begin, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 leave a, 0 add a, 0 end");
     silent("0 begin, 0 leave a, 0 add a, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 end");
 }
+
+#[test]
+fn all_exchanges_of_a_lock_word_may_lead_to_waiting_and_those_of_another_do_not() {
+    let before = "0 begin, 0 r c, 1 begin, 1 rw a, 1 w c, 1 end, 0 r a 1, 0 cas a 2";
+    // Two marks of one word.
+    silent(&format!("{before}, 0 cas a 3, 0 split, 0 r a 1, 0 end"));
+    // Another word was written after it.
+    reported(&format!("{before}, 0 cas b 3, 0 split, 0 r a 1, 0 end"));
+}
+
+#[test]
+fn a_message_that_was_lost_and_its_number_sent_again_answers_nothing() {
+    let asked = "0 begin, 0 r a 1, 0 send m1, 1 recv m1, 1 w a, 1 send m2";
+    silent(&format!("{asked}, 0 recv m2, 0 r a 2, 0 end"));
+    reported(&format!(
+        "{asked}, 1 retire m2, 2 send m2, 0 recv m2, 0 r a 2, 0 end"
+    ));
+}
