@@ -394,7 +394,7 @@ impl Aerodrome {
         let slot = self.live(event.strand);
         match event.op {
             Op::Send => self.sync(event).send = Group::of(self.store(slot, event.target)),
-            Op::Signal => {
+            Op::Signal | Op::Reach => {
                 let stored = self.store(slot, event.target);
                 self.sync(event).signals.add(stored);
             }
@@ -441,7 +441,7 @@ impl Aerodrome {
         let mut sync = std::mem::take(self.sync(event));
         let found = match event.op {
             Op::Recv => self.after(&mut sync.send, slot, position),
-            Op::Await => self.after(&mut sync.signals, slot, position),
+            Op::Await | Op::Leave => self.after(&mut sync.signals, slot, position),
             _ => self.after(&mut sync.exclusive, slot, position),
         };
         *self.sync(event) = sync;
@@ -502,10 +502,10 @@ impl Engine for Aerodrome {
             Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_) => {
                 return self.access(event, position);
             }
-            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await => {
+            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await | Op::Leave => {
                 return self.arrive(event, position);
             }
-            Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
+            Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Reach | Op::Send => {
                 return self.leave(event, position);
             }
             Op::Recv => {

@@ -71,6 +71,7 @@ enum Class {
     Release,
     ReleaseShared,
     Signal,
+    Reach,
     Send,
 }
 
@@ -86,6 +87,7 @@ impl Class {
             Op::Release | Op::Downgrade => Class::Release,
             Op::ReleaseShared => Class::ReleaseShared,
             Op::Signal => Class::Signal,
+            Op::Reach => Class::Reach,
             Op::Send => Class::Send,
             _ => return None,
         })
@@ -102,6 +104,7 @@ impl Class {
             Class::Release => return matches!(op, Op::Acquire | Op::AcquireShared | Op::Upgrade),
             Class::ReleaseShared => return matches!(op, Op::Acquire | Op::Upgrade),
             Class::Signal => return op == Op::Await,
+            Class::Reach => return op == Op::Leave,
             Class::Send => return op == Op::Recv,
         };
         let is_access = matches!(

@@ -65,7 +65,13 @@ struct Front {
     back: Back,
     /// By strand: where its block began or was split last, as recorded; 0 where it is in none.
     since: Dense<StrandId, u64>,
+    /// Blocks that have restarted after they had written, the newest: whose, and since when they
+    /// are open.
+    vain_restarts: VecDeque<(StrandId, u64)>,
 }
+
+/// So many blocks that have restarted in vain are remembered.
+const VAIN_RESTARTS: usize = 4_096;
 
 /// What stands between [`Retries`] and the engine.
 #[derive(Debug)]
@@ -99,6 +105,7 @@ impl Checker {
                     found: Vec::new(),
                 },
                 since: Dense::new(),
+                vain_restarts: VecDeque::new(),
             },
             engine: AnyEngine::new(engine),
             ready: VecDeque::new(),
@@ -142,6 +149,14 @@ impl Checker {
     pub fn open_since(&self, strand: StrandId) -> Option<u64> {
         let since = self.front.since.get(strand).copied();
         since.filter(|&begin| begin != 0)
+    }
+
+    /// Whether the blamed block has called `restart` after it had written something, which has no
+    /// effect.
+    pub fn restarted_in_vain(&self, violation: &Violation) -> bool {
+        let blamed = &violation.transactions[violation.blame];
+        let block = blamed.begin.map(|begin| (blamed.strand, begin));
+        block.is_some_and(|block| self.front.vain_restarts.contains(&block))
     }
 
     /// Takes the next event, as [`WellFormed`](crate::trace) lets it through; `position` counts the
@@ -314,6 +329,9 @@ impl Front {
             Some(retries) if RUST => {
                 if orders(event, names) {
                     retries.take(*event, position, &mut lower);
+                    if event.op == Op::Restart && retries.take_vain_restart() {
+                        self.note_vain_restart(event.strand);
+                    }
                 } else {
                     retries.pass_over(*event);
                 }
@@ -342,6 +360,15 @@ impl Front {
         if orders(event, names) {
             self.back.lower::<E, true>(engine, *event, position);
         }
+    }
+
+    #[cold]
+    fn note_vain_restart(&mut self, strand: StrandId) {
+        if self.vain_restarts.len() == VAIN_RESTARTS {
+            self.vain_restarts.pop_front();
+        }
+        let since = self.since.get(strand).copied().unwrap_or_default();
+        self.vain_restarts.push_back((strand, since));
     }
 
     #[inline]

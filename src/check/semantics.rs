@@ -137,6 +137,8 @@ impl Lowering {
                     | Op::Restart
                     | Op::Pause
                     | Op::Busy
+                    | Op::Reach
+                    | Op::Leave
                     | Op::Update(_)
                     | Op::Vain(_)
                     | Op::CompareExchange

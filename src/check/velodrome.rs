@@ -199,7 +199,7 @@ impl Velodrome {
         let sync = syncs.entry(event.target).get_or_insert_default();
         match event.op {
             Op::Send => sync.send = Some(mark),
-            Op::Signal => graph.join(&mut sync.signals, mark),
+            Op::Signal | Op::Reach => graph.join(&mut sync.signals, mark),
             Op::ReleaseShared => graph.join(&mut sync.shared, mark),
             _ => sync.exclusive = Some(mark),
         }
@@ -211,7 +211,7 @@ impl Velodrome {
         let mut sync = self.syncs.take(event.target).unwrap_or_default();
         let (mark, found) = match event.op {
             Op::Recv => self.happen(event, position, &sync.send),
-            Op::Await => self.happen(event, position, &sync.signals),
+            Op::Await | Op::Leave => self.happen(event, position, &sync.signals),
             Op::AcquireShared => self.happen(event, position, &sync.exclusive),
             _ => self.happen(event, position, sync.exclusive.iter().chain(&sync.shared)),
         };
@@ -244,10 +244,10 @@ impl Engine for Velodrome {
             Op::Read | Op::Write | Op::ReadWrite | Op::Update(_) | Op::Vain(_) => {
                 return self.access(event, position);
             }
-            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await => {
+            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Await | Op::Leave => {
                 return self.arrive(event, position);
             }
-            Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Send => {
+            Op::Release | Op::ReleaseShared | Op::Downgrade | Op::Signal | Op::Reach | Op::Send => {
                 return self.leave(event, position);
             }
             Op::Recv => {

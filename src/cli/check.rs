@@ -217,7 +217,10 @@ impl Checking {
             self.left_out += 1;
             return;
         }
-        let extras = extras(self.window.as_ref(), self.reports.len());
+        let extras = Extras {
+            restarted_in_vain: self.checker.restarted_in_vain(violation),
+            ..extras(self.window.as_ref(), self.reports.len())
+        };
         self.reports.push(Report::new(violation, names, &extras));
     }
 

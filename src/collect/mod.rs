@@ -16,6 +16,7 @@ mod observer;
 mod predictor;
 mod properties;
 mod repeats;
+mod results;
 mod session;
 #[cfg(test)]
 mod tests;

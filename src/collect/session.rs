@@ -10,6 +10,7 @@ use super::memory::Memory;
 use super::merge::{Definition, Missing, Sink};
 use super::properties::Properties;
 use super::repeats::Repeats;
+use super::results::Results;
 use crate::check::{Checker, Violation, Whose};
 use crate::lattice::Property;
 use crate::record::{self, Strand, stacks};
@@ -30,6 +31,7 @@ pub(super) struct Session {
     complaints: Vec<String>,
     memory: Memory,
     repeats: Repeats,
+    results: Results,
     /// Whether events are judged, perhaps predicted from, and nothing else: no trace, no window, no
     /// stacks and no property.
     lean: bool,
@@ -68,6 +70,7 @@ impl Session {
             complaints: Vec::new(),
             memory: Memory::default(),
             repeats: Repeats::default(),
+            results: Results::default(),
             lean: false,
             counts: Counts::default(),
             config,
@@ -190,6 +193,7 @@ impl Session {
                 window: window.as_ref(),
                 backtraces: memory.backtraces(violation),
                 panicked: memory.panicked(violation),
+                restarted_in_vain: self.checker.restarted_in_vain(violation),
                 ..Extras::default()
             };
             Report::new(violation, live, &extras)
@@ -394,6 +398,19 @@ impl Sink for Session {
         self.lean_event(&event);
         self.predict(&[event], self.counts.events);
         self.judge(event);
+    }
+
+    #[inline]
+    fn counts(&mut self, event: &Event) -> bool {
+        if event.op != Op::Reach {
+            return true;
+        }
+        self.results
+            .are_used(event.site, &self.live)
+            .unwrap_or_else(|complaint| {
+                self.complaints.push(complaint);
+                false
+            })
     }
 
     #[inline]

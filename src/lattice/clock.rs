@@ -135,7 +135,8 @@ impl Causality {
                 *object = Object::default();
             }
             Op::Retire => *object = Object::default(),
-            Op::Busy => {}
+            // The update beside it orders.
+            Op::Reach | Op::Leave | Op::Busy => {}
             op => unreachable!("{op:?} is not on an object"),
         }
     }

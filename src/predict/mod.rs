@@ -23,6 +23,7 @@ mod realise;
 pub mod reduction;
 mod replay;
 mod skeleton;
+mod zeros;
 
 pub use crate::forecast::{
     Forecast, ForecastAccess, ForecastDeadlock, ForecastLock, ForecastRace, ForecastRun,
@@ -37,6 +38,7 @@ pub use order::{Order, Period};
 pub use predictor::{Options, Predictions, Predictor};
 pub use reads::{Belief, Reads};
 pub use skeleton::Skeleton;
+use zeros::Zeros;
 
 use crate::check::{Access, Transaction};
 use crate::dense::Dense;
@@ -247,6 +249,8 @@ pub struct Context {
     pub skeleton: Skeleton,
     /// What each access saw, where that binds schedules.
     pub reads: Reads,
+    /// The variables whose zero counts.
+    zeros: Zeros,
     /// The last event that is no access changed its strand's lock state.
     pub locks_changed: bool,
     /// It began a new period of its strand.

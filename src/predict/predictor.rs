@@ -9,7 +9,7 @@ use super::{
     Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, is_access,
     likeness,
 };
-use crate::trace::{Event, Names, Op};
+use crate::trace::{Event, Names, ObjectId, Op};
 use rustc_hash::FxHashMap;
 
 /// Takes a lowered trace event by event, and says at the end what other schedules of it would show.
@@ -152,7 +152,9 @@ impl Predictor {
     /// waiting and retrying: what led only to looking again says what a look decides.
     #[inline]
     pub fn note(&mut self, recorded: Event) {
-        self.context.reads.note(recorded);
+        if !matches!(recorded.op, Op::Reach | Op::Leave) {
+            self.context.reads.note(recorded);
+        }
     }
 
     /// Takes the next event. `names` are those at the event, for what dies with it.
@@ -161,9 +163,18 @@ impl Predictor {
         let Some((strand, target)) = self.ledger.renumber(recorded, names) else {
             return;
         };
-        let op = match recorded.op {
-            Op::CompareExchangeFailed | Op::Vain(_) if !self.context.reads.is_on() => Op::Read,
-            op => op,
+        let (op, target) = match recorded.op {
+            Op::CompareExchangeFailed | Op::Vain(_) if !self.context.reads.is_on() => {
+                (Op::Read, target)
+            }
+            Op::Reach | Op::Leave => {
+                let new = || self.ledger.new_object();
+                let counter = ObjectId(target);
+                let (op, zero) = self.context.zeros.meet(recorded.op, counter, new);
+                self.context.reads.add_zero(zero);
+                (op, zero.0)
+            }
+            op => (op, target),
         };
         // Made of its parts for whoever takes it: one event for all would be in memory, and to copy
         // it as a whole would have to wait until all of its parts are stored.
@@ -280,6 +291,13 @@ impl Predictor {
         if self.is_brief {
             let is_hint = |found: &Prediction| found.analysis == AnalysisKind::Reduction;
             outcome.predictions.retain(|found| !is_hint(found));
+        }
+        for step in outcome
+            .predictions
+            .iter_mut()
+            .flat_map(|it| &mut it.accesses)
+        {
+            self.context.zeros.name(&mut step.access);
         }
         outcome.predictions = told_once(outcome.predictions);
         if self.context.reads.is_incomplete() {

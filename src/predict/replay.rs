@@ -1,7 +1,7 @@
 //! Replaying a predicted schedule, to see that it violates.
 
-use super::skeleton::{Skeleton, orders};
-use super::{Prediction, Reads, event};
+use super::skeleton::orders;
+use super::{Context, Prediction, event};
 use crate::check::{Engine, Exact};
 use crate::trace::{Event, Op, StrandId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,14 +11,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The engine is shown, in the schedule's order, the accesses of the prediction, the begins and
 /// ends of their transactions, and everything that orders. What it is not shown can only add edges
 /// between transactions: a cycle that it sees is one of the whole schedule.
-pub(super) fn violates(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> bool {
+pub(super) fn violates(prediction: &Prediction, now: &Context) -> bool {
     let mut engine = Exact::new();
-    let mut events = events(prediction, skeleton, reads).into_iter().zip(1..);
+    let mut events = events(prediction, now).into_iter().zip(1..);
     events.any(|(event, position)| engine.step(event, position).is_some())
 }
 
 /// What the engine is shown of the schedule.
-fn events(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> Vec<Event> {
+fn events(prediction: &Prediction, now: &Context) -> Vec<Event> {
+    let Context {
+        skeleton,
+        reads,
+        zeros,
+        ..
+    } = now;
     let accesses = prediction.accesses.iter();
     let begins = accesses.clone().filter_map(|step| {
         let begin = step.transaction.as_ref()?.begin?;
@@ -40,12 +46,10 @@ fn events(prediction: &Prediction, skeleton: &Skeleton, reads: &Reads) -> Vec<Ev
             access.strand == run.strand && (from + 1..=run.to).contains(&access.position)
         });
         let own = own.map(|access| {
-            let op = reads.vain(access).unwrap_or(access.op);
-            let shown = Event {
-                op,
-                ..event(access)
-            };
-            (shown, access.position)
+            let mut shown = *access;
+            shown.op = reads.vain(access).unwrap_or(access.op);
+            zeros.name(&mut shown);
+            (event(&shown), access.position)
         });
         let mut piece: Vec<(Event, u64)> = steps.chain(own).collect();
         piece.sort_by_key(|&(event, at)| (at, event.op == Op::Begin, skeleton.rank(event)));

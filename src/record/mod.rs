@@ -26,7 +26,7 @@ mod strand;
 pub(crate) mod value;
 
 pub(crate) use self::buffer::chunk::{Chunk, Published};
-pub(crate) use self::buffer::record::{Record, What};
+pub(crate) use self::buffer::record::{LEAVES, REACHES, Record, What};
 pub(crate) use self::buffer::{code, pool};
 #[cfg(any(
     feature = "parking_lot",

@@ -375,6 +375,8 @@ pub struct Extras<'a> {
     pub backtraces: Vec<(u64, Vec<Frame>)>,
     /// The transactions that a panic has left: indices into the violation's.
     pub panicked: Vec<usize>,
+    /// The blamed block has restarted after it had written, which had no effect.
+    pub restarted_in_vain: bool,
     /// The schedule that shows a prediction: each strand runs up to an event.
     pub schedule: Vec<(StrandId, u64)>,
 }

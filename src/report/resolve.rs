@@ -49,6 +49,9 @@ impl Report {
         };
         report.pattern = Pattern::of(&report);
         words::tell(&mut report);
+        if extras.restarted_in_vain {
+            report.help.insert(0, words::VAIN_RESTART.to_owned());
+        }
         report
     }
 }

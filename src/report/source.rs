@@ -112,6 +112,12 @@ impl Workspace {
             || inside.any(|rest| !rest.components().any(is_hidden))
     }
 
+    /// What the file says, if it is there.
+    #[cfg(feature = "check")]
+    pub(crate) fn text(&self, file: &str) -> Option<String> {
+        self.locate(file).and_then(|path| read(&path))
+    }
+
     /// A path as a reader wants it: relative to the innermost folder that has a `Cargo.lock` or
     /// `.git` and holds it, to its crate in Cargo's registry, or to the standard library.
     fn shorten(&self, file: &str) -> String {

@@ -278,6 +278,10 @@ fn two_objects(
     }
 }
 
+/// Told where it is so.
+pub(super) const VAIN_RESTART: &str = "`restart()` had no effect, because the block had written \
+    before it: write after it, or in `aerodrome::untracked(..)` what need not count";
+
 /// The cycle edge by edge, from the blamed transaction round to it again.
 fn chain(report: &Report) -> Vec<String> {
     let count = report.edges.len();
@@ -306,6 +310,10 @@ fn reason(report: &Report, from: &Access, to: &Access) -> String {
         ),
         (Op::Send, Op::Recv) => format!("({a}) sends the message that ({b}) receives"),
         (Op::Signal, Op::Await) => format!("({a}) signals what ({b}) waits for"),
+        (Op::Reach, Op::Leave) => format!(
+            "({a}) brings {} to zero before ({b}) takes it from there",
+            object_label(report, from)
+        ),
         (Op::Fork, _) => format!("({a}) spawns the thread of ({b})"),
         (_, Op::Join) => format!("({b}) joins the thread of ({a})"),
         _ => format!(

@@ -121,6 +121,11 @@ pub enum Op {
     ReadWrite,
     /// A read-modify-write that commutes with its own kind (object).
     Update(Update),
+    /// The strand's next update brings the variable to zero, or across, and the program goes by its
+    /// result: under the `rust` semantics every later [`Leave`](Op::Leave) comes after it (object).
+    Reach,
+    /// The strand's next update takes the variable from zero, or across (object).
+    Leave,
     /// A read-modify-write that left the value as it was: commutes with reads and with its own kind
     /// (object).
     Vain(Update),

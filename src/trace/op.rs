@@ -152,6 +152,8 @@ operations! {
     43 Vain(Init): Object(Variable), Read, b"vain.init", "vain-init", "finds % initialised";
     44 Notify: Nothing, Note, b"notify", "notify", "notifies those who wait";
     45 Vain(Exchange): Object(Variable), Read, b"vain.cas", "vain-exchange", "exchanges % for the same value (`compare_exchange`)";
+    46 Reach: Object(Variable), Order, b"reach", "reach", "brings % to zero and goes by that";
+    47 Leave: Object(Variable), Order, b"leave", "leave", "takes % from zero";
 }
 
 const _: () = {

@@ -339,6 +339,8 @@ impl WellFormed {
             | Op::Notify
             | Op::Signal
             | Op::Await
+            | Op::Reach
+            | Op::Leave
             | Op::Value
             | Op::Born => Ok(true),
             Op::Fork => self.fork(event.other()),

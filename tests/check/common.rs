@@ -131,6 +131,8 @@ pub(crate) fn random_trace(seed: u64, mix: Mix) -> Vec<Event> {
                 (weight[9] / 2, Op::Downgrade, lock),
                 (weight[10], Op::Signal, 50 + variable),
                 (weight[10], Op::Await, 50 + variable),
+                (weight[8] / 2, Op::Reach, variable),
+                (weight[8] / 2, Op::Leave, variable),
                 (weight[11], Op::Send, message),
                 (weight[11], Op::Recv, message),
                 (weight[0] / 4, Op::Retire, variable),
@@ -413,7 +415,7 @@ impl Oracle {
             (Op::Release | Op::Downgrade, Op::Acquire | Op::AcquireShared | Op::Upgrade) => true,
             (Op::ReleaseShared, Op::Acquire | Op::Upgrade) => true,
             (Op::Acquire | Op::Upgrade, Op::Release | Op::Downgrade) => true,
-            (Op::Signal, Op::Await) | (Op::Send, Op::Recv) => true,
+            (Op::Signal, Op::Await) | (Op::Reach, Op::Leave) | (Op::Send, Op::Recv) => true,
             _ => false,
         }
     }

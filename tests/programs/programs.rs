@@ -3,6 +3,8 @@
 
 #[cfg(feature = "check")]
 mod cells;
+#[cfg(feature = "check")]
+mod counts;
 #[cfg(all(feature = "check", feature = "crossbeam-channel"))]
 mod crossbeam_channel;
 #[cfg(all(feature = "check", feature = "crossbeam-utils"))]
@@ -20,6 +22,8 @@ mod operations;
 mod outcome;
 #[cfg(all(feature = "check", feature = "parking_lot"))]
 mod parking_lot;
+#[cfg(feature = "check")]
+mod policy;
 #[cfg(feature = "check")]
 mod properties;
 #[cfg(feature = "check")]

@@ -58,6 +58,8 @@ impl Replay {
             | Op::Pause
             | Op::Notify
             | Op::Busy
+            | Op::Reach
+            | Op::Leave
             | Op::Value
             | Op::Born => {}
             Op::Exit => self.ended(strand)?,

@@ -224,7 +224,7 @@ fn lines_of_text_that_do_not_parse_are_named() {
     let known = "r w rw acq rel begin end fork join acqs rels up down split restart signal await send recv retire val upd.add \
                  upd.sub upd.and upd.or upd.xor upd.max upd.min upd.send quit born upd.init cas cas.failed pause busy \
                  vain.add vain.and vain.or vain.xor vain.max vain.min vain.swap vain.init notify vain.cas \
-                 retire.lock";
+                 reach leave retire.lock";
     let long = "x".repeat(5000);
     let cases = [
         (

@@ -90,11 +90,13 @@ pub(super) enum Tag {
     Join,
     Signal,
     Await,
+    Reach,
+    Leave,
     Send,
     Recv,
 }
 
-const TAGS: [Tag; 37] = [
+const TAGS: [Tag; 39] = [
     Tag::Empty,
     Tag::List,
     Tag::Forked,
@@ -130,6 +132,8 @@ const TAGS: [Tag; 37] = [
     Tag::Join,
     Tag::Signal,
     Tag::Await,
+    Tag::Reach,
+    Tag::Leave,
     Tag::Send,
     Tag::Recv,
 ];
@@ -211,6 +215,8 @@ impl Tag {
             Tag::Join | Tag::Joined => Op::Join,
             Tag::Signal => Op::Signal,
             Tag::Await => Op::Await,
+            Tag::Reach => Op::Reach,
+            Tag::Leave => Op::Leave,
             Tag::Send => Op::Send,
             Tag::Recv => Op::Recv,
         }

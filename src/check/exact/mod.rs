@@ -496,15 +496,23 @@ impl Exact {
                 self.graph.join(slot, &mut step);
                 return step.found;
             }
-            Op::Signal => {
+            Op::Signal | Op::Reach => {
+                let tag = match event.op {
+                    Op::Signal => Tag::Signal,
+                    _ => Tag::Reach,
+                };
                 let slot = self.graph.slot(event, position);
-                let mark = Mark::new(self.graph.node(slot), Tag::Signal, event.site, position);
+                let mark = Mark::new(self.graph.node(slot), tag, event.site, position);
                 let signals = self.signals.entry(event.target);
-                *signals = self.lists.join(*signals, Tag::Signal, mark, &self.graph);
+                *signals = self.lists.join(*signals, tag, mark, &self.graph);
             }
-            Op::Await => {
+            Op::Await | Op::Leave => {
+                let tag = match event.op {
+                    Op::Await => Tag::Await,
+                    _ => Tag::Leave,
+                };
                 let slot = self.graph.slot(event, position);
-                let mut step = Step::new(*event, position, Tag::Await);
+                let mut step = Step::new(*event, position, tag);
                 let signals = self.signals.entry(event.target);
                 self.lists.edges(signals, slot, &mut step, &mut self.graph);
                 return step.found;

@@ -13,8 +13,9 @@
 //! waits. To *write* is to do what others can see: a write, an effective update or exchange, a
 //! send, a signal. To look *again* at an object is a read of it, an exchange of either result, a
 //! guard's read and write in one, or any read-modify-write at the site of an earlier look (that is
-//! undecided or of the present segment); at a lock, a vain try or its acquire. A receive is seen by
-//! the update of its channel that follows it.
+//! undecided or of the present segment); at a lock, a vain try or its acquire, unless the segment
+//! has read what the lock guards: then reading that again is, and writing it is not. A receive is
+//! seen by the update of its channel that follows it.
 //!
 //! Once a run writes an object, its earlier looks at the object count for good: it may have acted
 //! on them. Before that:
@@ -113,6 +114,8 @@ pub struct Retries<T> {
     /// The number of the last event.
     now: u64,
     held: usize,
+    /// The last restart came after something was written.
+    is_restart_vain: bool,
 }
 
 #[derive(Debug, Default)]
@@ -163,6 +166,7 @@ impl<T: Copy> Retries<T> {
             released: Vec::new(),
             now: 0,
             held: 0,
+            is_restart_vain: false,
         }
     }
 
@@ -186,6 +190,11 @@ impl<T: Copy> Retries<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Whether a restart has had no effect, because its block had written before it; asked once.
+    pub(super) fn take_vain_restart(&mut self) -> bool {
+        std::mem::take(&mut self.is_restart_vain)
     }
 
     /// Whether events on the object are held back: then its number must not be given to another.
@@ -226,12 +235,10 @@ impl<T: Copy> Retries<T> {
             return 0;
         }
         let is_plain = |event: &&Event| {
-            use Op::{
-                Acquire, AcquireShared, Read, ReadWrite, Release, ReleaseShared, Update, Write,
-            };
+            use Op::*;
             let op = event.op;
             event.strand == strand
-                && (matches!(op, Read | Write | ReadWrite | Update(_))
+                && (matches!(op, Read | Write | ReadWrite | Update(_) | Reach | Leave)
                     || matches!(op, Acquire | Release | AcquireShared | ReleaseShared))
         };
         let plain = events[1..].iter().take(LONG).take_while(is_plain).count();
@@ -403,14 +410,17 @@ impl<T: Copy> Retries<T> {
             }
             Op::Busy => {
                 let lock = Key::lock(event.target);
-                split = run.look_again(lock, event.site, By::Other, &mut dropped);
+                if !run.has_read_guarded(event.target) {
+                    split = run.look_again(lock, event.site, By::Other, &mut dropped);
+                }
                 run.look(number, lock, event.site, None);
             }
             Op::Pause if run.has_looked() => {
                 run.pause = Some(number);
                 state = undecided;
             }
-            Op::Restart if !run.has_written => {
+            Op::Restart if run.has_written => self.is_restart_vain = true,
+            Op::Restart => {
                 run.drop_between(run.segment + 1, number, &mut dropped);
                 if strand.root.is_none() && strand.workers.is_empty() {
                     run.begin_segment(number);
@@ -458,7 +468,7 @@ impl<T: Copy> Retries<T> {
             strand.acquired = Some(event.target);
         }
         let key = Key::lock(event.target);
-        if strand.run.last.get(key) == 0 {
+        if strand.run.last.get(key) == 0 || strand.run.has_read_guarded(event.target) {
             return;
         }
         let mut dropped = Vec::new();
@@ -531,7 +541,8 @@ fn acts(op: Op) -> bool {
         op,
         Acquire | Release | AcquireShared | ReleaseShared | Upgrade | Downgrade
     );
-    is_lock || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
+    let meets_zero = matches!(op, Op::Reach | Op::Leave);
+    is_lock || meets_zero || matches!(op, Op::Split | Op::Fork | Op::Join | Op::Await | Op::Recv)
 }
 
 impl Strand {

@@ -173,6 +173,14 @@ impl Run {
         })
     }
 
+    /// Whether what this lock guards was read in the segment, and counts so far.
+    pub(super) fn has_read_guarded(&self, lock: u32) -> bool {
+        self.looks_at(Key::content(lock)).any(|index| {
+            let look = &self.looks[index];
+            look.is_undecided && self.is_in_segment(look)
+        })
+    }
+
     /// Whether a read of the object, and not the result of an update, is undecided.
     fn has_read(&self, key: Key) -> bool {
         self.looks_at(key).any(|index| {

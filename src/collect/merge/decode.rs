@@ -2,7 +2,7 @@
 
 use super::tickets::Position;
 use super::{Definition, Merge, Sink};
-use crate::record::{Record, What};
+use crate::record::{LEAVES, REACHES, Record, What};
 use crate::trace::{Event, ObjectKind, Op, SiteId, StrandId, Update};
 
 impl Merge {
@@ -76,7 +76,11 @@ impl Merge {
                 sink.event(event(Op::Retire));
                 self.lives.retire_object(target, &mut self.tickets);
             }
-            _ => emit_plain(strand, record, |event| sink.event(event)),
+            _ => emit_plain(strand, record, |event| {
+                if sink.counts(&event) {
+                    sink.event(event);
+                }
+            }),
         }
     }
 
@@ -97,6 +101,14 @@ impl Merge {
 #[inline(always)]
 pub(super) fn emit_plain(strand: StrandId, record: &Record, mut emit: impl FnMut(Event)) {
     let what = record.what();
+    if what == What::UpdateAdd {
+        for (zero, op) in [(LEAVES, Op::Leave), (REACHES, Op::Reach)] {
+            if record.more() & zero != 0 {
+                let site = SiteId(record.site());
+                emit(Event::new(strand, op, record.target(), site));
+            }
+        }
+    }
     for &(op, is_second) in steps(what) {
         let site = if is_second {
             record.second_site()
@@ -171,5 +183,77 @@ pub(super) const fn steps(what: What) -> &'static [(Op, bool)] {
         What::Await => &[(Await, false)],
         What::Born => &[(Born, false)],
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn emitted(record: Record) -> Vec<(Op, u32)> {
+        let mut events = Vec::new();
+        emit_plain(StrandId(1), &record, |event| {
+            assert_eq!((event.strand, event.target), (StrandId(1), 7));
+            events.push((event.op, event.site.0));
+        });
+        events
+    }
+
+    #[test]
+    fn a_section_is_an_acquire_what_was_touched_and_a_release() {
+        use Op::*;
+        let (here, there) = (100, 103);
+        let content = [
+            None,
+            Some((Read, there)),
+            Some((Write, there)),
+            Some((ReadWrite, there)),
+            None,
+            Some((Read, there)),
+        ];
+        for (how, content) in content.into_iter().enumerate() {
+            let (acquire, release) = if how < 4 {
+                (Acquire, Release)
+            } else {
+                (AcquireShared, ReleaseShared)
+            };
+            let of = |what| emitted(Record::new(what, 7, 0, here).with(3));
+            let mut expected = vec![(acquire, here)];
+            expected.extend(content);
+            assert_eq!(of(What::ACQUIRES[how]), expected);
+            expected.push((release, here));
+            assert_eq!(of(What::SECTIONS[how]), expected);
+        }
+    }
+
+    #[test]
+    fn every_plain_record_stands_for_something() {
+        for &what in What::PLAIN {
+            assert!(!emitted(Record::new(what, 7, 0, 1)).is_empty(), "{what:?}");
+        }
+    }
+
+    #[test]
+    fn an_addition_says_how_it_meets_zero() {
+        use Op::{Leave, Reach};
+        let add = Op::Update(Update::Add);
+        let of = |zero| {
+            let events = emitted(Record::new(What::UpdateAdd, 7, 0, 9).with(zero));
+            assert!(events.iter().all(|&(_, site)| site == 9));
+            events.into_iter().map(|(op, _)| op).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), [add]);
+        assert_eq!(of(REACHES), [Reach, add]);
+        assert_eq!(of(LEAVES), [Leave, add]);
+        assert_eq!(of(REACHES | LEAVES), [Leave, Reach, add]);
+    }
+
+    #[test]
+    fn a_vain_update_has_its_kind() {
+        use Update::{Add, And, Exchange, Max, Min, Or, Swap, Xor};
+        for kind in [Add, And, Or, Xor, Max, Min, Swap, Exchange] {
+            let record = Record::new(What::Vain, 7, 0, 9).with(kind as u32);
+            assert_eq!(emitted(record), [(Op::Vain(kind), 9)]);
+        }
     }
 }

@@ -146,3 +146,45 @@ impl Lives {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_works_for_a_transaction_is_dismissed_at_its_end() {
+        let mut lives = Lives::default();
+        let masters = |lives: &mut Lives| [2, 3, 4].map(|worker| lives.life(worker).works_for);
+        for (worker, master) in [(2, Some(0)), (3, Some(1)), (4, Some(0))] {
+            lives.set_master(worker, master);
+        }
+        // A fork outside of transactions changes nothing for the others.
+        lives.set_master(5, None);
+        assert_eq!(masters(&mut lives), [Some(0), Some(1), Some(0)]);
+        lives.dismiss(7);
+        assert_eq!(masters(&mut lives), [Some(0), Some(1), Some(0)]);
+        lives.dismiss(0);
+        assert_eq!(masters(&mut lives), [None, Some(1), None]);
+        lives.dismiss(1);
+        assert_eq!(masters(&mut lives), [None, None, None]);
+        assert!(!lives.has_workers);
+    }
+
+    #[test]
+    fn a_number_is_free_once_its_strand_has_exited_and_will_not_be_joined() {
+        for forked in [true, false] {
+            let mut lives = Lives::default();
+            lives.begin(3, forked);
+            assert_eq!(lives.life(3).forked, !forked);
+            lives.end(3);
+            assert!(lives.retired.is_empty() && !lives.has_exited(3));
+            lives.life(3).exited = true;
+            lives.end(3);
+            assert_eq!(lives.retired.is_empty(), forked, "it may be joined yet");
+            lives.release(3);
+            lives.life(3).exited = true;
+            lives.end(3);
+            assert!(!lives.retired.is_empty());
+        }
+    }
+}

@@ -33,6 +33,9 @@ use crate::trace::{Event, ObjectId, ObjectKind, StrandId};
 /// Takes the merged events, and what is learned of strands and objects on the way.
 pub(super) trait Sink {
     fn event(&mut self, event: Event);
+    /// Whether an event of a plain record counts: a reach does where the program goes by the
+    /// result.
+    fn counts(&mut self, event: &Event) -> bool;
     /// A whole transaction, from its begin to its end.
     fn transaction(&mut self, events: &[Event]);
     /// A strand is about to have its first event, under a number that may have been another's.

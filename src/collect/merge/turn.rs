@@ -24,6 +24,19 @@ pub(super) enum Policy {
     Work,
 }
 
+impl Policy {
+    /// Whether a transaction waits for the turn of one of its records, which may be amid it.
+    fn waits_for_turn(self, is_amid: bool) -> bool {
+        self == Policy::Whole || !is_amid
+    }
+
+    /// Whether a transaction waits for its end, which is not there by the end of the turn or, if
+    /// this is the last chunk, was not written.
+    fn waits_for_end(self, is_end_of_turn: bool, is_last: bool) -> bool {
+        is_end_of_turn || (self != Policy::Open && is_last)
+    }
+}
+
 /// Whether the turn goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
@@ -220,7 +233,11 @@ impl<S: Sink> Turn<'_, S> {
         let mut events = std::mem::take(&mut self.merge.transaction);
         events.push(self.bound(Op::Begin));
         for record in records {
-            emit_plain(self.id, record, |event| events.push(event));
+            emit_plain(self.id, record, |event| {
+                if self.sink.counts(&event) {
+                    events.push(event);
+                }
+            });
         }
         events.push(self.bound(Op::End));
         self.sink.transaction(&events);
@@ -240,7 +257,7 @@ impl<S: Sink> Turn<'_, S> {
         match apart {
             Apart::Waits(record, is_amid) => {
                 self.merge.is_blocked = true;
-                let waits = self.policy == Policy::Whole || !is_amid;
+                let waits = self.policy.waits_for_turn(is_amid);
                 if waits {
                     self.waits = Some(record);
                 }
@@ -249,7 +266,7 @@ impl<S: Sink> Turn<'_, S> {
             Apart::Unfinished => {
                 let is_end_of_turn = end < page.records.len() as u32;
                 let is_last = self.merge.readers[self.index].next.is_none();
-                is_end_of_turn || (self.policy != Policy::Open && is_last)
+                self.policy.waits_for_end(is_end_of_turn, is_last)
             }
             Apart::Unfit => false,
         }
@@ -306,5 +323,40 @@ impl<S: Sink> Turn<'_, S> {
     fn retire_late(&mut self, record: &Record) {
         let Merge { lives, tickets, .. } = self.merge;
         lives.retire_late(self.id, record.target(), tickets, self.sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Policy; 4] = [
+        Policy::Whole,
+        Policy::Overlapping,
+        Policy::Open,
+        Policy::Work,
+    ];
+
+    #[test]
+    fn only_a_whole_transaction_waits_for_a_record_amid_it() {
+        // Nobody can emit a first record before its turn.
+        assert!(ALL.iter().all(|policy| policy.waits_for_turn(false)));
+        assert_eq!(
+            ALL.map(|policy| policy.waits_for_turn(true)),
+            [true, false, false, false]
+        );
+    }
+
+    #[test]
+    fn only_an_open_transaction_does_not_wait_for_its_end() {
+        // The next turn has all of it.
+        assert!(ALL.iter().all(|policy| policy.waits_for_end(true, false)));
+        assert!(ALL.iter().all(|policy| policy.waits_for_end(true, true)));
+        assert_eq!(
+            ALL.map(|policy| policy.waits_for_end(false, true)),
+            [true, true, false, true]
+        );
+        // It goes on in the next chunk, which this turn does not look into.
+        assert!(!ALL.iter().any(|policy| policy.waits_for_end(false, false)));
     }
 }

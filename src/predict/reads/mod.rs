@@ -111,6 +111,8 @@ struct Object {
     first: Option<(StrandId, u64)>,
     /// A `Condvar` belongs to it.
     is_awaited: bool,
+    /// It is another one's [zero](super::zeros).
+    is_zero: bool,
     current: Current,
 }
 
@@ -184,6 +186,13 @@ impl Reads {
         }
     }
 
+    /// The object is another one's zero.
+    pub(super) fn add_zero(&mut self, object: ObjectId) {
+        if self.is_on {
+            self.objects.entry(object).is_zero = true;
+        }
+    }
+
     /// Takes accesses, as [`step`](Self::step) does.
     pub(super) fn accesses(&mut self, run: &[(Event, u64)]) {
         if self.is_on {
@@ -223,8 +232,14 @@ impl Reads {
     /// What a strand's last look was followed by is known now.
     fn follow(&mut self, event: Event) {
         let strand = self.strands.entry(event.strand);
+        let is_zero = |object| self.objects.get(object).is_some_and(|it| it.is_zero);
         if let (Some(path), Some(look)) = (strand.pending.take(), strand.looks.last_mut()) {
-            look.next = (event.op, event.site);
+            let op = match event.op {
+                // The update comes next, whether or not it meets zero.
+                Op::Write if is_zero(event.object()) => Op::Update(Update::Add),
+                op => op,
+            };
+            look.next = (op, event.site);
             if look.event.site != SiteId::NONE {
                 self.shown.insert(look.shown(look.seen, path));
                 if look.is_counter() {

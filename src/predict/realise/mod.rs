@@ -177,11 +177,13 @@ impl<'a> Realiser<'a> {
         shown.schedule = schedule;
         let place = |step: &Step| order.iter().position(|&at| at == step.access.position);
         shown.accesses.sort_by_key(place);
-        if !replay::violates(&shown, needs.skeleton, &self.now.reads) {
-            // The analyses take a vain update for a read, and it commutes with more than that.
-            let mut steps = shown.accesses.iter();
-            let has_vain = steps.any(|step| self.now.reads.vain(&step.access).is_some());
-            return Err(if has_vain {
+        if !replay::violates(&shown, self.now) {
+            // The analyses take a vain update for a read, and what meets zero for an access, and
+            // these commute with more than that.
+            let Context { reads, zeros, .. } = self.now;
+            let mut accesses = shown.accesses.iter().map(|step| &step.access);
+            let is_more = accesses.any(|it| reads.vain(it).is_some() || zeros.has(it));
+            return Err(if is_more {
                 Answer::Impossible
             } else {
                 Answer::Bound

@@ -171,6 +171,12 @@ pub(crate) const WRITE: u32 = 2;
 /// The lock was taken as one of several holders.
 pub(crate) const SHARED: u32 = 4;
 
+// How an addition or subtraction meets zero: what is more in an `UpdateAdd`.
+/// It brings the value to zero, or across.
+pub(crate) const REACHES: u32 = 1;
+/// It takes the value from zero, or across.
+pub(crate) const LEAVES: u32 = 2;
+
 const fn assert_in_order(six: [What; 6]) {
     let mut how = 0;
     while how < six.len() {

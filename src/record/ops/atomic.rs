@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::clock::{Clock, Moment, Turn};
 use super::object::{Identity, Object};
 use crate::record::buffer::code;
-use crate::record::buffer::record::{Record, What};
+use crate::record::buffer::record::{LEAVES, REACHES, Record, What};
 use crate::record::control::{Intent, Kind};
 use crate::record::host::{give_up, host};
 use crate::record::strand::{Pen, Strand, Writer, step, strand, untracked};
@@ -24,8 +24,43 @@ pub(crate) enum Effect {
     Did(What),
     /// A read-modify-write left the value as it was.
     Vain(Update),
+    /// An addition or subtraction met zero in this way: [`REACHES`], [`LEAVES`] or both.
+    Met(u32),
     /// Nothing that anybody needs to know.
     Nothing,
+}
+
+impl Effect {
+    /// Of an addition, which leaves `new` behind; nothing where that wraps.
+    #[inline]
+    pub(crate) fn of_addition<V: Copy + Default + PartialOrd>(old: V, new: Option<V>) -> Effect {
+        // A sum that is too large is farther from zero than before.
+        new.map_or(Effect::Met(LEAVES), |new| Self::of_change(old, new))
+    }
+
+    /// Of a subtraction, which leaves `new` behind; nothing where that wraps.
+    #[inline]
+    pub(crate) fn of_subtraction<V: Copy + Default + PartialOrd>(old: V, new: Option<V>) -> Effect {
+        new.map_or(Effect::Met(REACHES | LEAVES), |new| {
+            Self::of_change(old, new)
+        })
+    }
+
+    #[inline]
+    fn of_change<V: Copy + Default + PartialOrd>(old: V, new: V) -> Effect {
+        let zero = V::default();
+        if new == old {
+            Effect::Vain(Update::Add)
+        } else if new == zero {
+            Effect::Met(REACHES)
+        } else if old == zero {
+            Effect::Met(LEAVES)
+        } else if (old < zero) == (new < zero) {
+            Effect::Did(What::UpdateAdd)
+        } else {
+            Effect::Met(REACHES | LEAVES)
+        }
+    }
 }
 
 /// Whether an access of the kind `earlier` makes a later one, with nobody's access in between,
@@ -304,6 +339,7 @@ impl Operation<'_> {
         match effect {
             Effect::Did(what) => self.record_access(what, code::site(site)),
             Effect::Vain(kind) => self.record_vain(kind, code::site(site)),
+            Effect::Met(zero) => self.record_meeting(zero, code::site(site)),
             Effect::Nothing => {}
         }
     }
@@ -323,13 +359,24 @@ impl Operation<'_> {
         self.writer.push_record(record.with(kind as u32));
     }
 
+    /// Records an addition that has met zero. None is left out: others may come after each.
+    #[inline(never)]
+    fn record_meeting(self, zero: u32, site: u32) {
+        let Operation { id, turn, writer } = self;
+        let (ticket, moment) = turn.draw(true);
+        let record = Record::new(What::UpdateAdd, id.number(), ticket, site);
+        writer.push_record(record.with(zero));
+        writer.strand().has_seen(id, What::UpdateAdd, moment);
+    }
+
     /// Records what was done, a change with the value that it has left behind. Unlike those of
     /// other atomics, no change is left out: each value counts.
     #[cold]
     #[inline(never)]
     fn record_value(self, effect: Effect, site: u32, value: i128) {
-        let what = match effect {
-            Effect::Did(what) if what.changes() => what,
+        let (what, more) = match effect {
+            Effect::Did(what) if what.changes() => (what, 0),
+            Effect::Met(zero) => (What::UpdateAdd, zero),
             Effect::Did(what) => return self.record_access(what, site),
             Effect::Vain(kind) => return self.record_vain(kind, site),
             Effect::Nothing => return,
@@ -343,7 +390,8 @@ impl Operation<'_> {
             let high = (value as u64 >> 32) as u32;
             writer.push(What::Value, value as u32, high, 0);
         }
-        writer.push(what, id.number(), ticket, site);
+        let record = Record::new(what, id.number(), ticket, site);
+        writer.push_record(record.with(more));
         writer.push(What::Written, 0, 0, 0);
         writer.strand().has_seen(id, what, moment);
     }
@@ -373,5 +421,39 @@ fn write_access(writer: Writer<'static>, turn: Turn<'_>, id: Identity, what: Wha
         strand.new_epoch();
     } else {
         strand.has_seen(id, what, moment);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_addition_meets_zero_where_it_comes_there_leaves_it_or_passes_it() {
+        const PASSES: Effect = Effect::Met(REACHES | LEAVES);
+        let plain = Effect::Did(What::UpdateAdd);
+        let add = |old: i8, val: i8| Effect::of_addition(old, old.checked_add(val));
+        let sub = |old: i8, val: i8| Effect::of_subtraction(old, old.checked_sub(val));
+        for (effect, expected) in [
+            (add(3, 0), Effect::Vain(Update::Add)),
+            (sub(0, 0), Effect::Vain(Update::Add)),
+            (add(3, 1), plain),
+            (sub(-3, 1), plain),
+            (sub(2, 1), plain),
+            (sub(1, 1), Effect::Met(REACHES)),
+            (add(-1, 1), Effect::Met(REACHES)),
+            (add(0, 1), Effect::Met(LEAVES)),
+            (sub(0, 1), Effect::Met(LEAVES)),
+            (sub(1, 2), PASSES),
+            (add(-1, 2), PASSES),
+            (add(i8::MAX, 1), Effect::Met(LEAVES)),
+            (sub(i8::MIN, 1), PASSES),
+        ] {
+            assert_eq!(effect, expected);
+        }
+        let below = Effect::of_subtraction(0_u8, 0_u8.checked_sub(1));
+        assert_eq!(below, PASSES);
+        let back = Effect::of_addition(u8::MAX, u8::MAX.checked_add(1));
+        assert_eq!(back, Effect::Met(LEAVES));
     }
 }

@@ -234,6 +234,21 @@ macro_rules! operations {
     }};
 }
 
+/// Additions and subtractions: `method, or nothing where it wraps: what it counts as`.
+macro_rules! sums {
+    ($($method:ident, $checked:ident: $effect:ident of $Value:ty;)*) => {$(
+        #[doc = concat!("As std's: ", operations!(@doc Add), ".")]
+        #[cfg_attr(not(debug_assertions), inline)]
+        #[track_caller]
+        pub fn $method(&self, val: $Value, order: Ordering) -> $Value {
+            self.0.operate(|a| {
+                let old = a.$method(val, order);
+                (old, Effect::$effect(old, old.$checked(val)))
+            })
+        }
+    )*};
+}
+
 macro_rules! integer {
     ($($Atomic:ident: $Value:ty;)*) => {$(
         #[doc = concat!("[`std::sync::atomic::", stringify!($Atomic), "`], tracked.")]
@@ -243,9 +258,12 @@ macro_rules! integer {
         common!([] $Atomic, real::$Atomic, $Value);
 
         impl $Atomic {
+            sums! {
+                fetch_add, checked_add: of_addition of $Value;
+                fetch_sub, checked_sub: of_subtraction of $Value;
+            }
+
             operations! {
-                fetch_add(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0;
-                fetch_sub(val: $Value) -> $Value: UpdateAdd in vain (Add) if |_old| val == 0;
                 fetch_and(val: $Value) -> $Value: UpdateAnd in vain (And) if |old| old & val == old;
                 fetch_nand(val: $Value) -> $Value: ReadWrite;
                 fetch_or(val: $Value) -> $Value: UpdateOr in vain (Or) if |old| old | val == old;

@@ -253,7 +253,7 @@ fn orders(earlier: Op, later: Op) -> bool {
         (Op::ReleaseShared, Op::Acquire | Op::Upgrade) => true,
         // Of one strand, or of two where the guard was moved.
         (Op::Acquire | Op::Upgrade, Op::Release | Op::Downgrade) => true,
-        (Op::Signal, Op::Await) | (Op::Send, Op::Recv) => true,
+        (Op::Signal, Op::Await) | (Op::Reach, Op::Leave) | (Op::Send, Op::Recv) => true,
         (a, b) => is_access(a) && is_access(b),
     }
 }
@@ -356,7 +356,15 @@ impl Run {
         let object = step.event.target;
         match step.event.op {
             Op::CompareExchange => Some((object, false)),
-            Op::Acquire | Op::AcquireShared | Op::Upgrade => Some((object, true)),
+            Op::Acquire | Op::AcquireShared | Op::Upgrade | Op::Busy => {
+                let is_read = |i: usize| {
+                    self.look(i) == Some((object, false))
+                        && !self.0[i].dropped
+                        && !self.is_overwritten(i, k)
+                        && !self.is_divided(i, k)
+                };
+                (!(0..k).any(is_read)).then_some((object, true))
+            }
             Op::ReadWrite | Op::Update(_) => {
                 let is_repeated = |&i: &usize| {
                     let is_open = !self.0[i].dropped && !self.is_overwritten(i, k);

@@ -22,6 +22,8 @@ fn parse(step: &str) -> Event {
         "w" => Op::Write,
         "rw" => Op::ReadWrite,
         "add" => Op::Update(Update::Add),
+        "reach" => Op::Reach,
+        "leave" => Op::Leave,
         "channel" => Op::Update(Update::Channel),
         "init" => Op::Update(Update::Init),
         "vain.swap" => Op::Vain(Update::Swap),
@@ -33,6 +35,7 @@ fn parse(step: &str) -> Event {
         "rel" => Op::Release,
         "send" => Op::Send,
         "recv" => Op::Recv,
+        "retire" => Op::Retire,
         other => panic!("no operation: {other}"),
     };
     let target = match words.get(2) {
@@ -298,4 +301,56 @@ fn what_was_seen_before_a_wait_and_not_looked_at_again_counts() {
     let waits = "1 begin, 1 w b 9, 0 begin, 0 r b 1, 0 r a 2, 0 split, 1 w a 9, 1 end";
     reported(&format!("{waits}, 0 r b 1, 0 end").replace("0 r b 1, 0 end", "0 end"));
     silent(&format!("{waits}, 0 r b 1, 0 r a 2, 0 end"));
+}
+
+#[test]
+fn writing_what_was_read_before_a_try_in_vain_is_no_look_again() {
+    // A reader that could not become the writer: it gives up its lock, and writes all the same.
+    for tries in [
+        "0 busy lock 2, 0 pause",
+        "0 busy lock 2, 0 pause, 0 busy lock 2, 0 pause",
+    ] {
+        let rest = "1 acq lock, 1 rw lock 9, 1 rel lock, 0 acq lock 3";
+        let before = format!("0 begin, 0 r lock 1, {tries}, {rest}");
+        reported(&format!("{before}, 0 w lock 4, 0 rel lock, 0 end"));
+        // One that reads again.
+        silent(&format!(
+            "{before}, 0 r lock 4, 0 w lock 5, 0 rel lock, 0 end"
+        ));
+        silent(&format!("{before}, 0 rw lock 4, 0 rel lock, 0 end"));
+        // One that had not read it.
+        let before = format!("0 begin, {tries}, {rest}");
+        silent(&format!("{before}, 0 w lock 4, 0 rel lock, 0 end"));
+    }
+}
+
+#[test]
+fn what_reaches_zero_comes_before_what_leaves_it() {
+    let found = "1 begin, 1 acq lock, 1 r lock, 1 leave a, 1 add a, 1 rel lock, 1 end";
+    let removed = "0 acq lock, 0 rw lock, 0 rel lock, 0 end";
+    reported(&format!("0 begin, 0 reach a, 0 add a, {found}, {removed}"));
+    silent(&format!("0 begin, 0 add a, {found}, {removed}"));
+    // Who finds it before zero is reached, and who counts down as well.
+    silent("0 begin, 0 r b, 1 leave a, 1 add a, 0 reach a, 0 add a, 0 r b, 0 end");
+    silent("0 begin, 0 w b, 1 begin, 1 w b, 1 add a, 1 end, 0 reach a, 0 add a, 0 end");
+    reported("0 begin, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 leave a, 0 add a, 0 end");
+    silent("0 begin, 0 leave a, 0 add a, 0 send m1, 1 recv m1, 1 reach a, 1 add a, 0 end");
+}
+
+#[test]
+fn all_exchanges_of_a_lock_word_may_lead_to_waiting_and_those_of_another_do_not() {
+    let before = "0 begin, 0 r c, 1 begin, 1 rw a, 1 w c, 1 end, 0 r a 1, 0 cas a 2";
+    // Two marks of one word.
+    silent(&format!("{before}, 0 cas a 3, 0 split, 0 r a 1, 0 end"));
+    // Another word was written after it.
+    reported(&format!("{before}, 0 cas b 3, 0 split, 0 r a 1, 0 end"));
+}
+
+#[test]
+fn a_message_that_was_lost_and_its_number_sent_again_answers_nothing() {
+    let asked = "0 begin, 0 r a 1, 0 send m1, 1 recv m1, 1 w a, 1 send m2";
+    silent(&format!("{asked}, 0 recv m2, 0 r a 2, 0 end"));
+    reported(&format!(
+        "{asked}, 1 retire m2, 2 send m2, 0 recv m2, 0 r a 2, 0 end"
+    ));
 }
