@@ -5,33 +5,26 @@
 //! cargo run --example bank --features check -- fixed   # one critical section: silent
 //! ```
 
-use std::sync::Barrier; // std's, because the program under test has none
-
 use aerodrome::sync::Mutex;
-use aerodrome::thread;
+use aerodrome::{Explore, thread};
 
 struct Account {
     balance: Mutex<i64>,
 }
 
 impl Account {
-    /// Looks, asks, and takes what it saw.
     #[aerodrome::atomic]
-    fn withdraw(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
+    fn withdraw(&self, amount: i64) -> bool {
         let enough = *self.balance.lock().unwrap() >= amount;
-        if enough && approve() {
+        if enough {
             *self.balance.lock().unwrap() -= amount;
-            return true;
         }
-        false
+        enough
     }
 
-    /// Asks first; looks and takes in one critical section.
+    /// Looks and takes in one critical section.
     #[aerodrome::atomic]
-    fn withdraw_fixed(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
-        if !approve() {
-            return false;
-        }
+    fn withdraw_fixed(&self, amount: i64) -> bool {
         let mut balance = self.balance.lock().unwrap();
         let enough = *balance >= amount;
         if enough {
@@ -43,33 +36,23 @@ impl Account {
 
 fn main() {
     let fixed = std::env::args().nth(1).as_deref() == Some("fixed");
-    let account = Account {
-        balance: Mutex::new(100),
-    };
-    aerodrome::name(&account.balance, "balance");
-    let withdraw = |approve: &dyn Fn() -> bool| match fixed {
-        true => account.withdraw_fixed(60, approve),
-        false => account.withdraw(60, approve),
-    };
-
-    // Alice is approved when Bob is through.
-    let (asked, through) = (Barrier::new(2), Barrier::new(2));
-    let alice = || {
-        withdraw(&|| {
-            asked.wait();
-            through.wait();
-            true
+    // No sleeps, and no order forced.
+    let exploration = aerodrome::explore(Explore::new(), || {
+        let account = Account {
+            balance: Mutex::new(100),
+        };
+        aerodrome::name(&account.balance, "balance");
+        let withdraw = || match fixed {
+            true => account.withdraw_fixed(60),
+            false => account.withdraw(60),
+        };
+        thread::scope(|s| {
+            for name in ["alice", "bob"] {
+                let thread = thread::Builder::new().name(name.into());
+                thread.spawn_scoped(s, withdraw).unwrap();
+            }
         });
-    };
-    let bob = || {
-        asked.wait();
-        withdraw(&|| true);
-        through.wait();
-    };
-    thread::scope(|s| {
-        let named = |name: &str| thread::Builder::new().name(name.into());
-        named("alice").spawn_scoped(s, alice).unwrap();
-        named("bob").spawn_scoped(s, bob).unwrap();
     });
-    println!("{} left", account.balance.lock().unwrap());
+    println!("{}", exploration.summary());
+    exploration.tell();
 }

@@ -8,8 +8,6 @@
 //!
 #![cfg_attr(feature = "check", doc = "```should_panic")]
 #![cfg_attr(not(feature = "check"), doc = "```")]
-//! use std::sync::Barrier; // not tracked: it arranges the schedule of this example
-//!
 //! use aerodrome::sync::Mutex;
 //! use aerodrome::thread;
 //!
@@ -19,30 +17,29 @@
 //!
 //! impl Account {
 //!     #[aerodrome::atomic]
-//!     fn withdraw(&self, amount: i64, approve: impl FnOnce() -> bool) -> bool {
+//!     fn withdraw(&self, amount: i64) -> bool {
 //!         let enough = *self.balance.lock().unwrap() >= amount;
-//!         if enough && approve() {
+//!         if enough {
 //!             *self.balance.lock().unwrap() -= amount;
-//!             return true;
 //!         }
-//!         false
+//!         enough
 //!     }
 //! }
 //!
-//! let account = Account { balance: Mutex::new(100) };
-//! aerodrome::name(&account.balance, "balance");
-//! // Alice is approved when Bob is through.
-//! let (asked, through) = (Barrier::new(2), Barrier::new(2));
-//! let alice = || account.withdraw(60, || { asked.wait(); through.wait(); true });
-//! let bob = || { asked.wait(); account.withdraw(60, || true); through.wait(); };
-//! thread::scope(|s| {
-//!     s.spawn(alice);
-//!     s.spawn(bob);
-//! });
+//! # #[cfg(feature = "check")]
+//! // No sleeps, and no order forced.
+//! aerodrome::explore(aerodrome::Explore::new(), || {
+//!     let account = Account { balance: Mutex::new(100) };
+//!     thread::scope(|s| {
+//!         s.spawn(|| account.withdraw(60));
+//!         s.spawn(|| account.withdraw(60));
+//!     });
+//! })
+//! .tell();
 //! ```
 //!
-//! A test that asserts on the balance fails only where the amounts make it come out wrong: had Bob
-//! taken 40, all would look well. aerodrome does not look at values. It records which transaction
+//! A test that asserts on the balance fails only where the amounts make it come out wrong: had one
+//! thread taken 40, all would look well. aerodrome does not look at values. It records which transaction
 //! touched what in which order, and asks whether *any* order of the transactions, one after the
 //! other, explains that. If there is none, the block that is marked [`#[atomic]`](macro@atomic) was
 //! not.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::world::{Panic, Stuck, StuckKind, Waits};
 use crate::collect;
-use crate::plan::{Kind, Name, Schedule};
+use crate::plan::{Kind, Schedule};
 use crate::record::code;
 use crate::report::Report;
 
@@ -182,10 +182,10 @@ impl Found {
 
 impl Exploration {
     /// What was covered, in one line.
-    pub(super) fn summary(&self, plan: Name) -> String {
+    pub fn summary(&self) -> String {
         let time = self.time.as_secs_f32();
         if self.is_sequential {
-            return "1 schedule: the test starts no thread".to_owned();
+            return "1 schedule: no thread was started".to_owned();
         }
         if self.is_exhaustive {
             let verdict = match self.found {
@@ -201,7 +201,7 @@ impl Exploration {
             ..
         } = self;
         let mut text = format!(
-            "{schedules} schedules ({plan}), {different} different by their conflicts, the last new \
+            "{schedules} schedules, {different} different by their conflicts, the last new \
              one was number {last_different}; {time:.1} s"
         );
         if self.abandoned > 0 {

@@ -107,7 +107,7 @@ pub fn run_plain_test<T: Termination>(test: Test, body: fn() -> T) -> ExitCode {
 #[track_caller]
 fn explore_test<T: Termination>(settings: &Explore, body: fn() -> T) -> ExitCode {
     let exploration = explore(settings.clone(), body);
-    let summary = exploration.summary(settings.plan);
+    let summary = exploration.summary();
     exploration.tell();
     // The harness keeps it to itself unless it is asked for.
     println!("aerodrome: {summary}");
