@@ -98,11 +98,9 @@ impl Mix {
 
     /// What is forced in the next run, if something is.
     fn force(&mut self) -> Option<Obligation> {
-        let between = self.predictions.pop_front();
-        if let Some(between) = between.or_else(|| self.triples.pop_front()) {
-            return Some(Obligation::Between(between));
-        }
-        None
+        let prediction = self.predictions.pop_front();
+        let between = prediction.or_else(|| self.triples.pop_front())?;
+        Some(Obligation::Between(between))
     }
 
     fn force_pair(&mut self) -> Option<Obligation> {
@@ -116,12 +114,12 @@ impl Mix {
 
     /// Who makes the next run.
     fn next(&mut self) -> Source {
-        if let Some(obligation) = self.force() {
-            self.guide.begin(&[obligation]);
-            return Source::Guide;
-        }
         if self.draw.runs() == 1 {
             self.guide.begin(&[]);
+            return Source::Guide;
+        }
+        if let Some(obligation) = self.force() {
+            self.guide.begin(&[obligation]);
             return Source::Guide;
         }
         let runs = self.draw.runs();

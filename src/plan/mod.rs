@@ -173,8 +173,9 @@ pub trait Plan {
     fn begin(&mut self) -> bool;
 
     /// Which of the `ready` actions is next, as an index. They are never empty, and never spurious
-    /// wake-ups alone ([`stuck`](Plan::stuck)). They are ordered by seat. A seat may be there twice, with different `how`. `blocked` has the seats that cannot
-    /// go on, each with what it waits for. `None` gives the run up: what would follow is known.
+    /// wake-ups alone ([`stuck`](Plan::stuck)). They are ordered by seat. A seat may be there twice,
+    /// with different `how`. `blocked` has the seats that cannot go on, each with what it waits for.
+    /// `None` gives the run up: what would follow is known.
     fn choose(&mut self, ready: &[Action], blocked: &[Action]) -> Option<usize>;
 
     /// One of `n` ways to go on inside the current action; 0 is the usual one.

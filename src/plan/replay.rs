@@ -142,13 +142,10 @@ impl<P: Plan> Plan for Recorder<P> {
     }
 
     fn stuck(&mut self, waking: &[Action], blocked: &[Action]) -> Option<usize> {
-        let index = self.plan.stuck(waking, blocked);
-        match index {
-            // The choice 0, which is the usual one, is that nobody wakes up.
-            Some(index) => self.perform(waking[index], index + 1, 0),
-            None => self.schedule.rest += 1,
-        }
-        index
+        let index = self.plan.stuck(waking, blocked)?;
+        // The choice 0 would be that nobody wakes up. It ends the run, so it is not written.
+        self.perform(waking[index], index + 1, 0);
+        Some(index)
     }
 
     fn end(&mut self, end: End) {
@@ -251,19 +248,22 @@ impl Replay {
         self.divergence.as_ref()
     }
 
+    /// Whether the next choice is one that is not usual.
+    fn is_due(&self) -> bool {
+        let turn = self.schedule.turns.get(self.turn);
+        turn.is_some_and(|turn| turn.after == self.since) && self.divergence.is_none()
+    }
+
     /// The next choice, and the hash that is recorded for it.
     fn next(&mut self, usual: usize) -> (usize, Option<u8>) {
-        match self.schedule.turns.get(self.turn) {
-            Some(turn) if turn.after == self.since && self.divergence.is_none() => {
-                self.turn += 1;
-                self.since = 0;
-                (turn.index as usize, Some(turn.check))
-            }
-            _ => {
-                self.since += 1;
-                (usual, None)
-            }
+        if !self.is_due() {
+            self.since += 1;
+            return (usual, None);
         }
+        let turn = self.schedule.turns[self.turn];
+        self.turn += 1;
+        self.since = 0;
+        (turn.index as usize, Some(turn.check))
     }
 
     /// What was recorded at the current step.
@@ -317,6 +317,9 @@ impl Plan for Replay {
     }
 
     fn stuck(&mut self, waking: &[Action], _: &[Action]) -> Option<usize> {
+        if !self.is_due() {
+            return None;
+        }
         let (index, check) = self.next(0);
         let index = index.checked_sub(1)?;
         match waking.get(index) {

@@ -18,6 +18,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         "forecast",
         &["forecast", "predict", "report", "check", "trace", "json"],
     ),
+    ("plan", &["plan"]),
     // A thread of ours is not tracked.
     ("observe", &["observe", "record"]),
     ("plan", &["plan", "dense"]),

@@ -1,8 +1,8 @@
 //! How many schedules the plans need for the published programs.
 
-use crate::published::{programs, reorder, twostage};
+use crate::published::{programs, reorder, stringbuffer, twostage};
 use crate::sim::{Program, run};
-use aerodrome::plan::Name;
+use aerodrome::plan::{Between, Mix, Name, Point};
 
 const STEPS: usize = 2_000;
 const COLUMNS: [u64; 5] = [1, 5, 10, 30, 100];
@@ -62,6 +62,43 @@ fn the_table_of_all_plans() {
             "{name:5} {:5.1} {:5.1} {:5.1} {:5.1} {:5.1}",
             row[0], row[1], row[2], row[3], row[4]
         );
+    }
+}
+
+#[test]
+fn mix_finds_as_many_programs_as_the_best_published_plan() {
+    let programs = programs();
+    // RFF, of 31 programs within 5, 10, 30 and 100 schedules; these are not all the same programs.
+    for (most, published) in [(5, 14.7), (10, 20.2), (30, 25.7), (100, 28.9)] {
+        let share = |program: &Program| within(&firsts(program, Name::Mix, 5, most), most);
+        let found: f64 = programs.iter().map(|(_, program)| share(program)).sum();
+        let share = found / programs.len() as f64;
+        assert!(
+            share >= published / 31.0,
+            "{found} of {} within {most}",
+            programs.len()
+        );
+    }
+}
+
+#[test]
+fn a_prediction_happens_in_the_run_after_the_first() {
+    // The length is asked for, the other strand erases, and the length is used.
+    let prediction = Between {
+        first: Point::Site(1001),
+        other: Point::Site(2000),
+        last: Point::Site(1004),
+    };
+    for seed in 0..20 {
+        let mut plan = Mix::new(seed, 100);
+        plan.predict(prediction);
+        run(&stringbuffer(), &mut plan, STEPS).expect("the first run");
+        let second = run(&stringbuffer(), &mut plan, STEPS).expect("the second run");
+        let sites = second.actions.iter().map(|action| action.intent.site);
+        let sites: Vec<u32> = sites
+            .filter(|site| [1001, 1004, 2000].contains(site))
+            .collect();
+        assert_eq!(sites, [1001, 2000, 1004], "seed {seed}");
     }
 }
 

@@ -25,6 +25,16 @@
 //! number of schedules infinite otherwise. The bound is the same for equivalent schedules, so what
 //! it leaves is explored completely.
 //!
+//! # Why this is complete for atomicity
+//!
+//! Whether a run is serializable depends on the order of its conflicting operations alone, and so
+//! does every state of the program: a strand's next operation depends on what it has read, and that
+//! on the order. Each order that is possible is that of some run explored here. Accesses to what a
+//! lock guards are no actions, but the acquisitions of the lock are, and these order them. So if no
+//! explored run breaks a block, no schedule does, as long as the program depends on nothing but its
+//! schedule, and memory is sequentially consistent. `tests/plan/all.rs` compares with all
+//! interleavings of random programs.
+//!
 //! With a bound on *preemptions* (switches away from a strand that could go on) there is no
 //! reduction: all schedules within the bound are explored (Musuvathi, Qadeer, PLDI 2007).
 
