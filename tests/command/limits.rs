@@ -14,6 +14,10 @@ struct Cost {
 
 /// Runs the command on a trace, and measures it. Time of the processor, because the machine may be
 /// busy.
+#[expect(
+    clippy::zombie_processes,
+    reason = "`wait4` waits for it and measures it"
+)]
 fn cost(name: &str, arguments: &[&str], trace: &str) -> Cost {
     let folder = Folder::new(name);
     let child = Command::new(env!("CARGO_BIN_EXE_aerodrome"))
