@@ -47,7 +47,8 @@ enum Subcommands {
     /// Says which public methods behave atomically in the tests, and which do not.
     #[command(after_help = AFTER)]
     Suggest(Options),
-    /// Adds aerodrome to a package: two entries in Cargo.toml, one line in its root.
+    /// Adds aerodrome to a package, or to all of a workspace: two entries in Cargo.toml, a line in
+    /// each root.
     Init(Init),
 }
 
@@ -132,7 +133,7 @@ pub(super) enum Form {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Init {
-    /// The package's Cargo.toml.
+    /// The Cargo.toml of the package, or of a workspace.
     #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
     pub(super) manifest_path: std::path::PathBuf,
 }
@@ -272,7 +273,8 @@ mod tests {
     #[test]
     fn own_options_are_found_among_cargos() {
         let line = "cargo-aerodrome aerodrome test -p bank --atomic bank::* --release \
-                    --track bb8,moka --track=lasso --predict=deny --features=a,b name -- --atomic --nocapture";
+                    --track bb8,moka --track=lasso --predict=deny --features=a,b name \
+                    -- --atomic --nocapture";
         let Command::Cargo(Verb::Test, options) = parse(arguments(line)) else {
             panic!("no test");
         };

@@ -1,38 +1,60 @@
-//! `cargo aerodrome init`: two entries in the manifest, a profile in the workspace's, one line in
-//! each root of the package.
+//! `cargo aerodrome init`: two entries in each package's manifest, a profile in the workspace's,
+//! one line in each root of a library, a program and an integration test.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 use super::Failure;
 use super::arguments;
-use super::project::cargo;
+use super::library::dependency;
+use super::project::{Package, members};
 
 const LINE: &str = "extern crate aerodrome as std;";
 
 pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
-    let path = &options.manifest_path;
-    let mut manifest = read(path)?;
-    let Some(package) = manifest.get("package") else {
-        let message = "expected a package, found a workspace alone: name a member's Cargo.toml";
-        return Err(Failure::at(path)(message));
+    let path = fs::canonicalize(&options.manifest_path);
+    let path = path.map_err(Failure::at(&options.manifest_path))?;
+    let workspace = members(&path)?;
+    let is_meant = |package: &&Package| {
+        fs::canonicalize(&package.manifest_path).is_ok_and(|manifest| manifest == path)
     };
-    let edition = package
-        .get("edition")
-        .and_then(Item::as_str)
-        .unwrap_or("2015");
-    let inherits = package
-        .get("edition")
-        .is_some_and(|it| it.as_str().is_none());
-    if edition == "2015" && !inherits {
-        return Err(Failure::at(path)(
-            "in edition 2015 `extern crate .. as std` is an error; write \
-             `std = { package = \"aerodrome\", version = \"0.1\" }` into [dependencies]",
-        ));
+    let packages: Vec<&Package> = match workspace.packages.iter().find(is_meant) {
+        Some(package) => vec![package],
+        // A workspace alone.
+        None => workspace.packages.iter().collect(),
+    };
+    for package in packages {
+        add_to(package)?;
     }
+    add_profile_to(&workspace.workspace_root.join("Cargo.toml"))?;
+    println!("`cargo test` now tracks this; mark what is meant to be atomic: `#[std::atomic]`");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds the entries and the lines to a package.
+fn add_to(package: &Package) -> Result<(), Failure> {
+    let path = &package.manifest_path;
+    let targets = package.targets.iter().filter(|target| {
+        let mut kinds = target.kind.iter();
+        !kinds.any(|kind| OTHERS.contains(&kind.as_str()))
+    });
+    let roots: Vec<&Path> = targets.map(|target| &*target.src_path).collect();
+    if roots.is_empty() {
+        println!("{}: has nothing that is tracked", path.display());
+        return Ok(());
+    }
+    if package.edition == "2015" {
+        println!(
+            "{}: in edition 2015 `extern crate .. as std` is an error; write `std = {{ package = \
+             \"aerodrome\", .. }}` into [dependencies]",
+            path.display()
+        );
+        return Ok(());
+    }
+    let mut manifest = read(path)?;
     let changed = add_entries(&mut manifest).map_err(Failure::at(path))?;
     if changed.is_empty() {
         println!("{}: has aerodrome already", path.display());
@@ -42,29 +64,15 @@ pub(super) fn run(options: &arguments::Init) -> Result<ExitCode, Failure> {
     for entry in changed {
         println!("{}: {entry}", path.display());
     }
-    add_profile_to(&workspace_of(path))?;
-    for root in roots(&manifest, path) {
-        add_line(&root)?;
-    }
-    println!(
-        "`cargo test` now tracks this package; mark what is meant to be atomic: `#[std::atomic]`"
-    );
-    Ok(ExitCode::SUCCESS)
+    roots.into_iter().try_for_each(add_line)
 }
+
+/// What gets no line: what the compiler runs, and what is run for itself.
+const OTHERS: [&str; 4] = ["custom-build", "proc-macro", "example", "bench"];
 
 fn read(path: &Path) -> Result<DocumentMut, Failure> {
     let text = fs::read_to_string(path).map_err(Failure::at(path))?;
     text.parse().map_err(Failure::at(path))
-}
-
-/// The manifest that profiles are read from: the workspace's, which may be the package's own.
-fn workspace_of(path: &Path) -> PathBuf {
-    let mut command = cargo();
-    command.args(["locate-project", "--workspace", "--message-format=plain"]);
-    let output = command.arg("--manifest-path").arg(path).output().ok();
-    let found = output.filter(|output| output.status.success());
-    let root = found.and_then(|output| String::from_utf8(output.stdout).ok());
-    root.map_or_else(|| path.to_owned(), |root| root.trim_end().into())
 }
 
 fn add_profile_to(path: &Path) -> Result<(), Failure> {
@@ -100,16 +108,23 @@ fn add_profile(manifest: &mut DocumentMut) -> Result<bool, String> {
 
 /// Adds what is missing; says what that is.
 fn add_entries(manifest: &mut DocumentMut) -> Result<Vec<String>, String> {
-    let (major, minor) = (
-        env!("CARGO_PKG_VERSION_MAJOR"),
-        env!("CARGO_PKG_VERSION_MINOR"),
-    );
-    let version = format!("{major}.{minor}");
-    let mut checked = InlineTable::new();
-    checked.insert("version", version.as_str().into());
+    let mut entry = InlineTable::new();
+    match dependency() {
+        ("version", version) => {
+            // As far as versions are compatible.
+            let (compatible, _patch) = version.rsplit_once('.').unwrap_or((&version, ""));
+            entry.insert("version", compatible.into())
+        }
+        (key, value) => entry.insert(key, value.into()),
+    };
+    let mut checked = entry.clone();
     checked.insert("features", Value::Array(Array::from_iter(["check"])));
+    let plain = match entry.get("version") {
+        Some(version) => value(version.clone()),
+        None => value(entry),
+    };
     let entries = [
-        ("dependencies", value(version)),
+        ("dependencies", plain),
         ("dev-dependencies", value(checked)),
     ];
     let mut added = Vec::new();
@@ -120,28 +135,17 @@ fn add_entries(manifest: &mut DocumentMut) -> Result<Vec<String>, String> {
         let table = table
             .as_table_like_mut()
             .ok_or_else(|| format!("[{name}] expected to be a table"))?;
-        if !table.contains_key("aerodrome") {
-            added.push(format!("[{name}] aerodrome ={entry}"));
-            table.insert("aerodrome", entry);
+        if table.contains_key("aerodrome") {
+            continue;
+        }
+        added.push(format!("[{name}] aerodrome ={entry}"));
+        let is_sorted = table.iter().is_sorted_by_key(|(name, _)| name);
+        table.insert("aerodrome", entry);
+        if is_sorted {
+            table.sort_values();
         }
     }
     Ok(added)
-}
-
-/// The root files of the library and of the program, given or by custom.
-fn roots(manifest: &DocumentMut, path: &Path) -> Vec<PathBuf> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let library = manifest
-        .get("lib")
-        .and_then(|lib| lib.get("path")?.as_str());
-    let mut files = vec![library.unwrap_or("src/lib.rs").to_owned()];
-    let programs = manifest.get("bin").and_then(Item::as_array_of_tables);
-    let given = programs.into_iter().flatten();
-    files.extend(given.filter_map(|table| table.get("path")?.as_str().map(str::to_owned)));
-    files.push("src/main.rs".to_owned());
-    files.dedup();
-    let files = files.iter().map(|file| folder.join(file));
-    files.filter(|file| file.is_file()).collect()
 }
 
 /// Adds the line behind the inner attributes, unless it is there.
@@ -150,6 +154,14 @@ fn add_line(root: &Path) -> Result<(), Failure> {
     let parsed = syn::parse_file(&text).map_err(Failure::at(root))?;
     if text.contains(LINE) {
         println!("{}: has the line already", root.display());
+        return Ok(());
+    }
+    let is_no_std = |attribute: &syn::Attribute| {
+        let place = syn::spanned::Spanned::span(attribute).byte_range();
+        text[place].contains("no_std")
+    };
+    if parsed.attrs.iter().any(is_no_std) {
+        println!("{}: is without std, and gets no line", root.display());
         return Ok(());
     }
     let Some(first) = parsed.items.first() else {

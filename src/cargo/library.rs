@@ -31,34 +31,39 @@ pub(super) struct Library {
     pub(super) search: Vec<PathBuf>,
 }
 
-/// Where aerodrome's sources are: those that this command was built from, or a registry's.
-fn dependency() -> String {
+/// Where aerodrome is: in the folder that this command was built from, or in a registry.
+pub(super) fn dependency() -> (&'static str, String) {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
-    if sources.join("Cargo.toml").is_file() {
-        format!("path = {:?}", sources.display().to_string())
+    // Cargo writes the latter into what it publishes.
+    let is_folder = sources.join("Cargo.toml").is_file();
+    if is_folder && !sources.join(".cargo_vcs_info.json").exists() {
+        ("path", sources.display().to_string())
     } else {
-        format!("version = {:?}", concat!("=", env!("CARGO_PKG_VERSION")))
+        ("version", env!("CARGO_PKG_VERSION").to_owned())
     }
 }
 
-/// The package that depends on aerodrome, with all mirrors, whatever the project uses. The number of
-/// codegen units is one that nobody else has: the compiler must not take a crate of this build for
-/// one of the project's. What only reads symbols and writes reports need not be fast.
+/// The package that depends on aerodrome, with all mirrors, whatever the project uses. The number
+/// of codegen units is one that nobody else has: the compiler must not take a crate of this build
+/// for one of the project's.
 fn manifest(project: &Project) -> String {
     let mut features: BTreeSet<_> = MIRRORS.iter().map(|mirror| mirror.feature).collect();
     features.insert("parking_lot-arc_lock");
     features.extend(&project.features);
     let features: Vec<_> = features.into_iter().collect();
+    let dependency = match dependency() {
+        (key @ "version", version) => format!("{key} = {:?}", format!("={version}")),
+        (key, path) => format!("{key} = {path:?}"),
+    };
     let members: Vec<_> = facades().into_iter().map(|(name, _)| name).collect();
     format!(
         "[workspace]\nmembers = {members:?}\n\n\
-         [workspace.dependencies.aerodrome]\n{}\nfeatures = {features:?}\n\n\
+         [workspace.dependencies.aerodrome]\n{dependency}\nfeatures = {features:?}\n\n\
          [package]\nname = \"aerodrome-library\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
          [lib]\npath = \"lib.rs\"\n\n\
          [dependencies]\naerodrome = {{ workspace = true, features = [\"check\"] }}\n\n\
          [profile.release]\nopt-level = 3\ncodegen-units = 13\ndebug = \"line-tables-only\"\n\
-         debug-assertions = true\n",
-        dependency(),
+         debug-assertions = true\n"
     )
 }
 
@@ -228,8 +233,8 @@ fn seed_lock_file(folder: &Path) {
 /// Is there once the library is.
 const BUILT: &str = "built";
 
-/// What is optimised when it is linked has to be there as bitcode, which Cargo leaves out. A project
-/// may ask for that, and find the library that was built for another one.
+/// What is optimised when it is linked has to be there as bitcode, which Cargo leaves out. Any
+/// project may ask for that, and finds the library that was built for another one.
 const BITCODE: &str = "-Cembed-bitcode=yes";
 
 fn cargo_build(folder: &Path, arguments: &[OsString]) -> Result<String, Failure> {

@@ -2,21 +2,24 @@
 //! compiled as if `std` were aerodrome, and no line of it changed.
 //!
 //! Cargo runs `RUSTC_WORKSPACE_WRAPPER` in place of rustc for the members of the workspace, and for
-//! them alone. The wrapper is this same program: it adds `--extern std=..` and the like to the
-//! arguments and runs rustc. The steps:
+//! them alone; where dependencies are tracked, `RUSTC_WRAPPER` for everything. The wrapper is this
+//! same program: it adds `--extern std=..` and the like to the arguments and runs rustc. The steps:
 //!
 //! | module | step |
 //! |---|---|
 //! | `project` | asks Cargo for the members, and which mirrored crates they depend on |
-//! | `library` | builds aerodrome and the mirrors once, with the user's compiler |
-//! | `marks`, `sources` | where functions are to be marked, makes copies of the sources with marks |
+//! | `pattern`, `marks` | which functions are marked, and where the attribute goes |
+//! | `library` | builds aerodrome and the mirrors, once for each compiler |
+//! | `sources` | makes copies of the sources with marks |
 //! | `plan` | writes down what the wrapper needs, in a folder that is named after its content |
 //! | `wrapper` | is run by Cargo in place of rustc and rustdoc |
-//! | `run` | runs Cargo, and sums up what the processes of the run said |
+//! | `run`, `summary` | runs Cargo, and sums up what the processes of the run said |
 //!
-//! The folder's name is part of the wrapper's path, and Cargo keeps what it compiles with one
-//! wrapper apart from what it compiles with another. So a second run compiles nothing, other marks
-//! or another aerodrome compile the members anew, and dependencies are shared with plain builds.
+//! The folder's name is part of the wrapper's path, and Cargo keeps what it compiles for members
+//! with one wrapper apart from what it compiles with another. So a second run compiles nothing,
+//! other marks or another aerodrome compile the members anew, and dependencies are shared with
+//! plain builds. Dependencies that are tracked have a number of codegen units that nobody else has,
+//! which does the same for them.
 
 mod arguments;
 mod init;

@@ -38,9 +38,9 @@ impl Pattern {
     }
 }
 
-/// Whether a name is what a pattern with `*` says: begins with the part before the first star, ends
-/// with the part behind the last, and has the others between them in this order. Each is taken where
-/// it comes first, which leaves the most for those behind it.
+/// Whether a name is what a pattern with `*` says: begins with the part before the first star,
+/// ends with the part behind the last, and has the others between them in this order. Each is taken
+/// where it comes first, which leaves the most for those behind it.
 fn wildcard(pattern: &str, name: &str) -> bool {
     let Some((first, others)) = pattern.split_once('*') else {
         return pattern == name;

@@ -118,21 +118,29 @@ struct Metadata {
 }
 
 #[derive(Deserialize)]
-struct Package {
+pub(super) struct Package {
     id: String,
-    name: String,
+    pub(super) name: String,
     version: String,
+    pub(super) edition: String,
     /// None for a folder.
     source: Option<String>,
-    manifest_path: PathBuf,
-    targets: Vec<Target>,
+    pub(super) manifest_path: PathBuf,
+    pub(super) targets: Vec<Target>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+pub(super) struct Target {
     name: String,
-    kind: Vec<String>,
-    src_path: PathBuf,
+    pub(super) kind: Vec<String>,
+    pub(super) src_path: PathBuf,
+}
+
+/// The members of a workspace, without what they depend on.
+#[derive(Deserialize)]
+pub(super) struct Members {
+    pub(super) packages: Vec<Package>,
+    pub(super) workspace_root: PathBuf,
 }
 
 #[derive(Default, Deserialize)]
@@ -165,15 +173,25 @@ pub(super) fn network(arguments: &[OsString]) -> Vec<OsString> {
 }
 
 fn metadata(arguments: &[OsString]) -> Result<Metadata, Failure> {
-    let mut command = cargo();
-    command.args(["metadata", "--format-version", "1"]);
-    command.args(network(arguments));
+    let mut options = network(arguments);
     if let Some(path) = value_of(arguments, "--manifest-path") {
-        command.arg("--manifest-path").arg(path);
+        options.extend(["--manifest-path".into(), path]);
     }
-    let host = host_triple()?;
-    command.arg("--filter-platform").arg(&host);
-    let output = command
+    options.extend(["--filter-platform".into(), host_triple()?.into()]);
+    ask(&options)
+}
+
+/// The workspace of a manifest.
+pub(super) fn members(manifest: &Path) -> Result<Members, Failure> {
+    let options = ["--no-deps", "--manifest-path"].map(OsString::from);
+    ask(&[&options[..], &[manifest.into()]].concat())
+}
+
+/// What Cargo says of a workspace.
+fn ask<T: serde::de::DeserializeOwned>(options: &[OsString]) -> Result<T, Failure> {
+    let output = cargo()
+        .args(["metadata", "--format-version", "1"])
+        .args(options)
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|error| Failure::new(format!("cargo cannot be run: {error}")))?;

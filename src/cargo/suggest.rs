@@ -11,14 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Failure;
 use super::arguments::{Options, Verb};
 use super::run::{prepare, read_reports};
+use super::summary::several;
 use crate::check::{Checker, EngineKind, Violation};
 use crate::report::source::Workspace;
 use crate::report::{Extras, Place, Report, Split};
 use crate::trace::{self, Class, Event, Names, ObjectKind, Op, Semantics, Source, Tables};
+
+/// How many events of each test program are looked at: some 50 MB on the disk.
+const BOUND: u64 = 8_000_000;
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let prepared = prepare(Verb::Test, options, |marks| marks.public_methods = true)?;
@@ -41,11 +50,14 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
         "aerodrome: the tests run, and say what they say in {}",
         log.display()
     );
-    let outcome = prepared.cargo(Verb::Test, options, Some(&reports), |command| {
-        command
-            .env("AERODROME", "log")
-            .env("AERODROME_TRACE", &traces);
-        command.stdout(output).stderr(errors);
+    let outcome = while_watching(&traces, || {
+        prepared.cargo(Verb::Test, options, Some(&reports), |command| {
+            command
+                .env("AERODROME", "log")
+                .env("AERODROME_TRACE", &traces)
+                .env("AERODROME_TRACE_EVENTS", BOUND.to_string());
+            command.stdout(output).stderr(errors);
+        })
     })?;
     if outcome.cargo != Some(0) {
         eprintln!("aerodrome: some of them have failed");
@@ -57,6 +69,39 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let verdicts = Verdicts::new(usage, &read_reports(&reports)?);
     print!("{}", verdicts.text(prepared.found.functions.len()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs something, and shows on a terminal how far the tests are meanwhile.
+fn while_watching<R>(traces: &Path, run: impl FnOnce() -> R) -> R {
+    let bar = spinner();
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|s| {
+        let bar = &bar;
+        s.spawn(move || {
+            let second = Duration::from_secs(1);
+            while ended.recv_timeout(second) == Err(RecvTimeoutError::Timeout) {
+                let files = fs::read_dir(traces).into_iter().flatten().flatten();
+                let lengths: Vec<u64> = files
+                    .filter_map(|file| Some(file.metadata().ok()?.len()))
+                    .collect();
+                let programs = several(lengths.len() as u64, "test program");
+                let megabytes = lengths.iter().sum::<u64>() / 1_000_000;
+                bar.set_message(format!("{programs} so far, {megabytes} MB of events"));
+            }
+        });
+        let result = run();
+        drop(end);
+        bar.finish_and_clear();
+        result
+    })
+}
+
+/// A line on the terminal that moves while something takes its time; nothing elsewhere.
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}");
+    let bar = ProgressBar::new_spinner().with_style(style.expect("the template is good"));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 /// What the runs of a block have touched.
@@ -77,12 +122,30 @@ struct Usage {
 fn usage_of(folder: &Path, workspace: &Workspace) -> Result<BTreeMap<String, Usage>, Failure> {
     let mut usage: BTreeMap<String, Usage> = BTreeMap::new();
     let entries = fs::read_dir(folder).map_err(Failure::at(folder))?;
-    for entry in entries.flatten() {
+    let entries: Vec<_> = entries.flatten().collect();
+    let bar = spinner();
+    for (at, entry) in entries.iter().enumerate() {
         let path = entry.path();
         let name = path.to_string_lossy();
+        let (this, all) = (at + 1, entries.len());
+        bar.set_message(format!(
+            "looks at the events of test program {this} of {all}"
+        ));
         let mut source = trace::open(&name, None).map_err(Failure::at(&path))?;
-        count(&mut *source, &mut usage).map_err(Failure::at(&path))?;
+        let events = count(&mut *source, &mut usage).map_err(Failure::at(&path))?;
+        // The rest of the bound is names.
+        if events > BOUND / 10 * 9 {
+            let stem = path.file_stem().unwrap_or_default();
+            bar.suspend(|| {
+                eprintln!(
+                    "aerodrome: of `{}` only the first {events} events are looked at: a method \
+                     that runs later is not known to have run",
+                    stem.to_string_lossy()
+                );
+            });
+        }
     }
+    bar.finish_and_clear();
     for usage in usage.values_mut() {
         let report = usage.without_barriers.take();
         usage.without_barriers = report.map(|report| report.with_sources(workspace));
@@ -98,8 +161,11 @@ struct Open {
     accesses: u64,
 }
 
-/// Adds what the runs of a trace's blocks did.
-fn count(source: &mut dyn Source, usage: &mut BTreeMap<String, Usage>) -> Result<(), trace::Error> {
+/// Adds what the runs of a trace's blocks did; the number of events.
+fn count(
+    source: &mut dyn Source,
+    usage: &mut BTreeMap<String, Usage>,
+) -> Result<u64, trace::Error> {
     let mut strands: BTreeMap<u32, Open> = BTreeMap::new();
     let mut rules = source.rules();
     let mut checker = Checker::new(EngineKind::default(), source.semantics());
@@ -122,7 +188,7 @@ fn count(source: &mut dyn Source, usage: &mut BTreeMap<String, Usage>) -> Result
         usage.entry(split.block).or_default().wait = split.wait;
     }
     without_barriers.finish(source.names(), usage);
-    Ok(())
+    Ok(position)
 }
 
 /// A check in which barriers order nothing and split nothing, as if they were std's.

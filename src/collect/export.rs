@@ -13,10 +13,15 @@ use crate::trace::AeroWriter;
 
 type Trace = AeroWriter<BufWriter<File>>;
 
+/// The variable that says how many events a trace may have, their names included.
+const BOUND: &str = "AERODROME_TRACE_EVENTS";
+
 /// The trace file and the observer, as far as they are wanted.
 #[derive(Default)]
 pub(super) struct Export {
     trace: Option<Trace>,
+    /// How much more the trace may have, where it has a bound.
+    left: Option<u64>,
     /// Nothing while nothing was recorded, and after the observer was given up.
     observer: Option<Observer>,
     /// The observer's.
@@ -38,6 +43,10 @@ impl Export {
             format!("AERODROME_TRACE: no trace can be written into `{directory}`: {error}")
         };
         self.trace = Some(trace.map_err(refused)?);
+        let bound = std::env::var(BOUND).ok();
+        let wrong = |found| format!("{BOUND}: expected a number of events, found `{found}`");
+        let parse = |text: String| text.parse().map_err(|_| wrong(text));
+        self.left = bound.map(parse).transpose()?;
         Ok(())
     }
 
@@ -69,15 +78,24 @@ impl Export {
         &mut self,
         what: impl FnOnce(&mut Trace) -> io::Result<()>,
     ) -> Result<(), String> {
-        match self.trace.as_mut().map(what) {
-            Some(Err(error)) => {
-                self.trace = None;
-                Err(format!(
-                    "the trace ends here, it could not be written: {error}"
-                ))
-            }
-            _ => Ok(()),
+        let Some(trace) = &mut self.trace else {
+            return Ok(());
+        };
+        match &mut self.left {
+            Some(0) => return self.end_at_bound(),
+            Some(left) => *left -= 1,
+            None => {}
         }
+        what(trace).map_err(|error| {
+            self.trace = None;
+            format!("the trace ends here, it could not be written: {error}")
+        })
+    }
+
+    #[cold]
+    fn end_at_bound(&mut self) -> Result<(), String> {
+        self.finish_trace()?;
+        Err(format!("the trace ends here, as {BOUND} says"))
     }
 
     #[inline]

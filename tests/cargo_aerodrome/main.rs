@@ -389,13 +389,14 @@ fn init_adds_two_entries_a_profile_and_one_line_once() {
     let (code, text) = cargo_aerodrome(&folder, &["init"]);
     assert_eq!(code, 0, "{text}");
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    // In the order that the table has.
+    let path = env!("CARGO_MANIFEST_DIR");
+    let entries =
+        format!("\n[dependencies]\naerodrome = {{ path = {path:?} }}\nlibc = \"0.2\" # Yes.\n");
+    assert!(manifest.contains(&entries), "{manifest}");
+    let entry = format!("aerodrome = {{ path = {path:?}, features = [\"check\"] }}\n");
     assert!(
-        manifest.contains("[dependencies]\nlibc = \"0.2\" # Yes.\naerodrome = \"0.1\""),
-        "{manifest}"
-    );
-    let entry = "aerodrome = { version = \"0.1\", features = [\"check\"] }";
-    assert!(
-        manifest.contains(&format!("[dev-dependencies]\n{entry}")),
+        manifest.contains(&format!("\n\n[dev-dependencies]\n{entry}")),
         "{manifest}"
     );
     let profile = "[profile.dev.package.aerodrome]\nopt-level = 3\n";
@@ -433,4 +434,42 @@ fn init_of_a_member_adds_the_profile_to_its_workspace() {
         "{root}"
     );
     assert!(!fs::read_to_string(member).unwrap().contains("profile"));
+}
+
+#[test]
+fn init_of_a_workspace_alone_adds_to_all_members_and_tests() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo_aerodrome_init_workspace");
+    let _ = fs::remove_dir_all(&folder);
+    copy_of("project", "cargo_aerodrome_init_workspace");
+    let (code, text) = cargo_aerodrome(&folder, &["init"]);
+    assert_eq!(code, 0, "{text}");
+    let line = "extern crate aerodrome as std;\n\n";
+    for file in [
+        "bank/src/lib.rs",
+        "bank/tests/withdraw.rs",
+        "layout/src/lib.rs",
+    ] {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert_eq!(text.matches(line).count(), 1, "{file}\n{text}");
+    }
+    // A macro's crate, one without std, and what is not a root.
+    for file in [
+        "derive/src/lib.rs",
+        "bare/src/lib.rs",
+        "bank/src/account.rs",
+        "bank/build.rs",
+    ] {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert!(!text.contains(line), "{file}\n{text}");
+    }
+    let manifests = ["bank", "bare", "layout", "derive"];
+    let manifests = manifests.map(|name| folder.join(name).join("Cargo.toml"));
+    let has_entry = |path: PathBuf| fs::read_to_string(path).unwrap().contains("\naerodrome = ");
+    assert_eq!(
+        manifests.map(has_entry),
+        [true, true, true, false],
+        "{text}"
+    );
+    let root = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    assert!(root.contains("[profile.dev.package.aerodrome]"), "{root}");
 }
