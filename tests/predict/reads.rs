@@ -67,6 +67,10 @@ fn events(text: &str) -> Vec<Event> {
                 "pause" => Op::Pause,
                 "restart" => Op::Restart,
                 "add" => Op::Update(Update::Add),
+                "reach" => Op::Reach,
+                "leave" => Op::Leave,
+                "send" => Op::Send,
+                "recv" => Op::Recv,
                 "or" => Op::Update(Update::Or),
                 "max" => Op::Update(Update::Max),
                 "vmax" => Op::Vain(Update::Max),
@@ -769,4 +773,29 @@ fn an_object_is_not_used_before_anybody_can_have_told_of_it() {
     ));
     // Made in the map, and then filled.
     predicted(&format!("0: {publish} {fill} {publish}; 1: {read}"));
+}
+
+#[test]
+fn a_count_that_may_be_lowered_before_it_is_raised() {
+    let put = "begin send m leave x@1 add x@1 end";
+    let take = "begin recv m reach x@2 add x@2 end";
+    predicted(&format!("0: {put}; 1: {take}"));
+    predicted(
+        "0: begin acq Q w Q rel Q leave x@1 add x@1 end; \
+         1: begin acq Q w Q rel Q reach x@2 add x@2 end",
+    );
+    // Raised first, or the result is dropped.
+    let put = "begin leave x@1 add x@1 send m end";
+    silent(&format!("0: {put}; 1: {take}"));
+    silent("0: begin send m leave x@1 add x@1 end; 1: begin recv m add x@2 end");
+}
+
+#[test]
+fn who_is_the_last_to_count_down_may_be_another() {
+    let finish = |zero: &str| format!("begin acq Q w Q rel Q {zero} add x@1 end");
+    let (first, last) = (finish(""), finish("reach x@1"));
+    silent(&format!("0: {first}; 1: {last}"));
+    // In flight.
+    let serve = "begin leave x@1 add x@1 reach x@2 add x@2 end";
+    silent(&format!("0: {serve} {serve}; 1: {serve} {serve}"));
 }
