@@ -6,8 +6,8 @@ use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{
-    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, is_access,
-    likeness,
+    Analysis, AnalysisKind, Context, Directions, Ledger, Outcome, Part, Prediction, Reads,
+    Resolved, is_access, likeness,
 };
 use crate::trace::{Event, Names, Op};
 use rustc_hash::FxHashMap;
@@ -43,6 +43,9 @@ pub struct Predictor {
 
 /// So many events are analysed at a time.
 const BATCH: usize = 64;
+
+/// So many events of schedules are given to whoever confirms predictions.
+const DIRECTIONS: usize = 4 << 20;
 
 /// How analyses go about it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,8 +154,8 @@ impl Predictor {
     /// Takes the next event as it was recorded, before the [rules](crate::check::Retries) of
     /// waiting and retrying: what led only to looking again says what a look decides.
     #[inline]
-    pub fn note(&mut self, recorded: Event) {
-        self.context.reads.note(recorded);
+    pub fn note(&mut self, recorded: Event, position: u64) {
+        self.context.reads.note(recorded, position);
     }
 
     /// Takes the next event. `names` are those at the event, for what dies with it.
@@ -282,6 +285,10 @@ impl Predictor {
             outcome.predictions.retain(|found| !is_hint(found));
         }
         outcome.predictions = told_once(outcome.predictions);
+        let mut room = DIRECTIONS;
+        for found in &mut outcome.predictions {
+            found.directions = Directions::of(found, &self.context, &mut room);
+        }
         if self.context.reads.is_incomplete() {
             outcome.notes.push(format!(
                 "more than {} accesses, or too many to look at for each schedule: \

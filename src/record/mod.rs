@@ -30,7 +30,7 @@ pub(crate) use self::buffer::{code, pool};
 pub(crate) use self::host::guarded;
 pub(crate) use self::ops::{
     Cursor, Done, Effect, Exclusive, Object, OnceCore, Order, Shared, be_thorough, begin, channel,
-    clock, end, found_locked, initialise, notify, publish, try_end,
+    clock, end, found_locked, initialise, notify, publish, tell_values, try_end,
 };
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::ops::{Gate, Holder, about_to_wait};

@@ -119,6 +119,7 @@ impl<'a> Findings<'a> {
             accesses,
             schedule: Vec::new(),
             depends: None,
+            directions: None,
             notes: Vec::new(),
             count: 1,
         };
