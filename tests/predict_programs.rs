@@ -269,22 +269,6 @@ fn claim(claims: bool) {
     in_turn(work, work);
 }
 
-/// A value that is missing is looked for again under the lock before it is made, or not.
-fn check_again(again: bool) {
-    let values: Mutex<HashMap<u64, u64>> = Mutex::default();
-    let get = |key: u64| {
-        atomic_block! {
-            if values.lock().unwrap().get(&key).is_none() {
-                let mut values = values.lock().unwrap();
-                if !again || values.get(&key).is_none() {
-                    values.insert(key, key);
-                }
-            }
-        }
-    };
-    in_turn(|| get(1), || get(2));
-}
-
 type Program = (&'static str, fn(bool), bool);
 
 /// Each with what makes it buggy.
@@ -299,7 +283,6 @@ const PROGRAMS: &[Program] = &[
     ("optimistic", optimistic, false),
     ("publish", publish, true),
     ("claim", claim, false),
-    ("check_again", check_again, false),
 ];
 
 fn judge(predicts: bool) {
