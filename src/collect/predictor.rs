@@ -85,7 +85,7 @@ impl FamilyPredictor {
         if self.forecast.is_some() {
             return;
         }
-        self.taken += 1;
+        self.taken += u64::from(event.op != Op::Value);
         match &mut self.running {
             Some(running) => running.step(event, position, names),
             None => {

@@ -96,6 +96,8 @@ impl Properties {
                 }
             }
             Op::Read | Op::Vain(_) | Op::CompareExchangeFailed => {
+                // A read that predictions know the value of.
+                self.announced.take(event.strand);
                 touched = self.watched(event).map(|watched| watched.value)
             }
             Op::Retire => {

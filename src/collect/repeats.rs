@@ -51,16 +51,20 @@ impl Repeats {
             return false;
         };
         let last = self.strands.entry(begin.strand);
-        let is_unchanged = |event: &Event| self.changed[event.object()] < last.position;
+        // What a read has seen goes before it, where predictions are wanted.
+        let is_read = |event: &Event| event.op == Op::Read;
+        let is_unchanged =
+            |event: &Event| !is_read(event) || self.changed[event.object()] < last.position;
         if last.position > self.since && last.events == events && inner.iter().all(is_unchanged) {
             self.repeated += events.len() as u64;
             return true;
         }
         last.events.clear();
-        if events.len() <= Self::LONG && inner.iter().all(|event| event.op == Op::Read) {
+        let only_reads = |event: &Event| is_read(event) || event.op == Op::Value;
+        if events.len() <= Self::LONG && inner.iter().all(only_reads) {
             last.events.extend_from_slice(events);
             last.position = position;
-            for event in inner {
+            for event in inner.iter().filter(|event| is_read(event)) {
                 self.changed.entry(event.object());
             }
         } else {

@@ -58,7 +58,9 @@ impl Session {
         stacks::want(config.backtrace);
         // A trace may be predicted from, too, and by an observer.
         let is_written = config.trace.is_some() || config.observer.is_some();
-        record::be_thorough(config.predict != Predict::Off || is_written);
+        let is_predicted = config.predict != Predict::Off;
+        record::be_thorough(is_predicted || is_written);
+        record::tell_values(is_predicted);
         Self {
             live: Live::default(),
             checker: Checker::new(config.engine, config.semantics).with_repeats(),

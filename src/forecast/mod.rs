@@ -6,7 +6,9 @@ mod report;
 mod text;
 
 use crate::check;
-use crate::predict::{AnalysisKind, Feed, Hold, Prediction, Predictions, Step, Tier, Wait, word};
+use crate::predict::{
+    AnalysisKind, Directions, Feed, Hold, Prediction, Predictions, Step, Tier, Wait, word,
+};
 use crate::report::{Block, Object, Place, Report, StrandNames};
 use crate::trace::Names;
 
@@ -43,6 +45,8 @@ pub struct ForecastViolation {
     pub depends: Option<ForecastAccess>,
     /// The schedule, where the analysis gives one.
     pub schedule: Vec<ForecastRun>,
+    /// What confirms it in another run, where it is more than the papers' assumption.
+    pub directions: Option<Directions>,
     /// What to know about it.
     pub notes: Vec<String>,
     /// How often the same was found.
@@ -235,6 +239,7 @@ impl Resolve<'_> {
             accesses: accesses.collect(),
             depends: found.depends.as_ref().map(|access| self.access(access)),
             schedule: schedule.collect(),
+            directions: found.directions.clone(),
             notes: found.notes.clone(),
             count: found.count,
             report: found.report(self.names),

@@ -274,6 +274,11 @@ impl Lattice {
                 self.retire(event.object());
                 None
             }
+            // A read that predictions know the value of.
+            Op::Read | Op::Vain(_) | Op::CompareExchangeFailed => {
+                self.values.take(event.strand);
+                None
+            }
             _ => None,
         };
         let message = self.causality.step(event, written.is_some());

@@ -42,7 +42,7 @@ impl Feed {
             return lowering.lower(event, &mut |event| predictor.step(event, position, names));
         };
         let now = position;
-        predictor.note(event);
+        predictor.note(event, position);
         retries.take(event, position, &mut |event, position| {
             let then = Then { names, position };
             let names = if position == now { names } else { &then };

@@ -12,6 +12,7 @@
 
 pub mod blocks;
 mod deadlock;
+mod directions;
 mod feed;
 mod hand_over;
 mod locks;
@@ -31,6 +32,7 @@ pub use crate::forecast::{
 };
 pub use crate::trace::ledger::{Ledger, Resolved};
 pub use deadlock::Deadlocks;
+pub use directions::{Directions, Occurrence};
 pub use feed::Feed;
 pub use locks::{Hold, LockState, Locks};
 pub use minimal::Minimal;
@@ -90,6 +92,8 @@ pub struct Prediction {
     /// A read of a lock's content that would see another value than on this run, and may decide
     /// whether its strand comes to the accesses at all.
     pub depends: Option<Access>,
+    /// What confirms it, where reads bind.
+    pub directions: Option<Directions>,
     /// What to know about it, such as that the search was cut short.
     pub notes: Vec<String>,
     /// How often the same was found (same blocks, same sites), with other strands and objects.

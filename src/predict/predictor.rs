@@ -6,8 +6,8 @@ use super::hand_over::{self, HandOvers};
 use super::minimal::Minimal;
 use super::reduction::{Reduction, Rules};
 use super::{
-    Analysis, AnalysisKind, Context, Ledger, Outcome, Part, Prediction, Reads, Resolved, is_access,
-    likeness,
+    Analysis, AnalysisKind, Context, Directions, Ledger, Outcome, Part, Prediction, Reads,
+    Resolved, is_access, likeness,
 };
 use crate::trace::{Event, Names, ObjectId, Op};
 use rustc_hash::FxHashMap;
@@ -43,6 +43,9 @@ pub struct Predictor {
 
 /// So many events are analysed at a time.
 const BATCH: usize = 64;
+
+/// So many events of schedules are given to whoever confirms predictions.
+const DIRECTIONS: usize = 4 << 20;
 
 /// How analyses go about it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,9 +154,9 @@ impl Predictor {
     /// Takes the next event as it was recorded, before the [rules](crate::check::Retries) of
     /// waiting and retrying: what led only to looking again says what a look decides.
     #[inline]
-    pub fn note(&mut self, recorded: Event) {
+    pub fn note(&mut self, recorded: Event, position: u64) {
         if !matches!(recorded.op, Op::Reach | Op::Leave) {
-            self.context.reads.note(recorded);
+            self.context.reads.note(recorded, position);
         }
     }
 
@@ -300,6 +303,10 @@ impl Predictor {
             self.context.zeros.name(&mut step.access);
         }
         outcome.predictions = told_once(outcome.predictions);
+        let mut room = DIRECTIONS;
+        for found in &mut outcome.predictions {
+            found.directions = Directions::of(found, &self.context, &mut room);
+        }
         if self.context.reads.is_incomplete() {
             outcome.notes.push(format!(
                 "more than {} accesses, or too many to look at for each schedule: \

@@ -253,6 +253,19 @@ impl Skeleton {
         self.strands.get(strand)?.forked
     }
 
+    /// Which strand it is, from the one that nobody forked: each the how manieth fork of the last.
+    pub(super) fn path(&self, strand: StrandId) -> Vec<u32> {
+        let mut path = Vec::new();
+        let mut child = strand;
+        while let Some((parent, fork)) = self.forked(child) {
+            let before = self.steps(parent, 0, fork - 1);
+            path.push(before.filter(|(event, _)| event.op == Op::Fork).count() as u32);
+            child = parent;
+        }
+        path.reverse();
+        path
+    }
+
     /// Where the strand's transaction that is open at a position began.
     pub(super) fn open_since(&self, strand: StrandId, position: u64) -> Option<u64> {
         let own = self.strands.get(strand)?;

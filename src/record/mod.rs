@@ -45,7 +45,7 @@ pub(crate) use self::control::{
 pub(crate) use self::host::guarded;
 pub(crate) use self::ops::{
     Cursor, Done, Effect, Exclusive, Object, OnceCore, Order, Shared, be_thorough, begin, channel,
-    clock, end, found_locked, initialise, publish, try_end,
+    clock, end, found_locked, initialise, publish, tell_values, try_end,
 };
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::ops::{Gate, Holder, about_to_wait};

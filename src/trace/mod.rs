@@ -227,7 +227,8 @@ impl Event {
         BlockId(self.target)
     }
 
-    /// An [`Op::Value`]: the strand's next write stores this, or its next birth finds it.
+    /// An [`Op::Value`]: the strand's next write stores this, or its next birth or read finds it.
+    /// Where there are two before a write, the first is what it replaces.
     #[inline]
     pub fn of_value(strand: StrandId, value: i64) -> Event {
         let high = SiteId((value as u64 >> 32) as u32);

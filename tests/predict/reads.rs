@@ -1,7 +1,7 @@
 //! Which reads bind a predicted schedule: for each rule of `predict::Reads` correct idioms, about
 //! which nothing may be predicted, and buggy neighbours, about which something must be.
 
-use aerodrome::predict::{AnalysisKind, Feed, Forecast, Tier, reduction::Rules};
+use aerodrome::predict::{AnalysisKind, Feed, Forecast, Occurrence, Tier, reduction::Rules};
 use aerodrome::trace::*;
 
 struct Letters;
@@ -17,6 +17,7 @@ impl Names for Letters {
         let type_name = match char::from_u32(id.0) {
             Some('M') => Some("Mutex<HashMap<u64, Arc<Mutex<Entry>>>>"),
             Some('o') => Some("OnceLock<u64>"),
+            Some('B') => Some("Mutex<bool>"),
             Some('A'..='Z') => Some("Mutex<u64>"),
             _ => None,
         };
@@ -46,7 +47,8 @@ impl Names for Letters {
 }
 
 /// Reads `"0: begin r x@7 w x end; 1: w x"`: after a strand's number its operations, each with its
-/// object and, after `@`, its site; where that is missing the site is 1000 and the position.
+/// object and, after `@`, its site; where that is missing the site is 1000 and the position. `=5` is
+/// the value that the next access leaves or finds; of two, the first is what it replaces.
 fn events(text: &str) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for part in text.split(';') {
@@ -55,6 +57,10 @@ fn events(text: &str) -> Vec<Event> {
         let mut words = rest.split_whitespace();
         while let Some(word) = words.next() {
             let (word, place) = word.split_once('@').unwrap_or((word, ""));
+            if let Some(value) = word.strip_prefix('=') {
+                events.push(Event::of_value(strand, value.parse().expect("a value")));
+                continue;
+            }
             let op = match word {
                 "begin" => Op::Begin,
                 "end" => Op::End,
@@ -733,6 +739,10 @@ fn what_is_found_under_a_lock_may_decide() {
     // A claim that is taken under a lock, and given back after the block.
     let claim = |block: &str| format!("acq C r C@1 w C@2 rel C {block} acq C w C@9 rel C");
     depends(&in_turn(2, &claim(&format!("begin {STEPS} end"))));
+    // It is swapped: `std::mem::replace(&mut *claimed.lock().unwrap(), true)`.
+    let swap = format!("acq B w B@2 rel B begin {STEPS} end acq B w B@9 rel B");
+    depends(&in_turn(2, &swap));
+    predicted(&in_turn(2, &swap.replace('B', "N")));
     // It is given back before the block.
     let early = format!("{} begin {STEPS} end", claim(""));
     predicted(&in_turn(2, &early));
@@ -798,4 +808,56 @@ fn who_is_the_last_to_count_down_may_be_another() {
     // In flight.
     let serve = "begin leave x@1 add x@1 reach x@2 add x@2 end";
     silent(&format!("0: {serve} {serve}; 1: {serve} {serve}"));
+}
+
+#[test]
+fn values_that_were_recorded_are_compared() {
+    // A count that goes up and down again is the same to whoever asks for none.
+    let write = "begin w x@5 w x@6 end";
+    predicted(&format!(
+        "0: =0 =1 add n@1 r x@2 =1 =0 add n@3; 1: =0 r n@4 {write}"
+    ));
+    // Nobody has said that it was none at first, or it was not.
+    silent(&format!("0: add n@1 r x@2 add n@3; 1: r n@4 {write}"));
+    silent(&format!(
+        "0: =1 =2 add n@1 r x@2 =2 =0 add n@3; 1: =0 r n@4 {write}"
+    ));
+    // A flag that is lowered again.
+    predicted(&format!(
+        "0: =0 =1 w f@1 r x@2 =1 =0 w f@3; 1: =0 r f@4 {write}"
+    ));
+    silent(&format!(
+        "0: =0 =1 w f@1 r x@2 =1 =2 w f@3; 1: =2 r f@4 {write}"
+    ));
+}
+
+#[test]
+fn directions_name_the_accesses_and_the_schedule_for_another_run() {
+    let work = "begin acq L r L@1 rel L acq L w L@2 rel L end";
+    let run = format!("0: fork 1 fork 2; 1: {work} {work} r f@8; 2: w f@9 {work}");
+    let forecast = forecast(&run);
+    let found = forecast.violations.iter().find(|found| found.fails());
+    let directions = found
+        .and_then(|found| found.directions.as_ref())
+        .expect("directions");
+    let named = |it: &Occurrence| (it.strand.clone(), it.op, it.site.0, it.nth);
+    let accesses: Vec<_> = directions.accesses.iter().map(named).collect();
+    let [first, between, second] = &accesses[..] else {
+        panic!("three accesses: {accesses:?}")
+    };
+    assert_eq!((first.1, first.2), (Op::Read, 1));
+    assert_eq!((between.1, between.2), (Op::Write, 2));
+    assert_eq!((second.1, second.2), (Op::Write, 2));
+    // Both accesses of the gap are of one run of the block, by the same child.
+    assert_eq!((&first.0, first.3), (&second.0, second.3));
+    assert_ne!(first.0, between.0);
+    let children = [vec![0], vec![1]];
+    assert!(children.contains(&first.0) && children.contains(&between.0));
+    // The schedule has the accesses in their order, and the locks around them.
+    let mut schedule = directions.schedule.iter();
+    for access in &directions.accesses {
+        assert!(schedule.any(|event| event == access), "{directions:?}");
+    }
+    let is_acquire = |it: &&Occurrence| it.op == Op::Acquire;
+    assert!(directions.schedule.iter().filter(is_acquire).count() >= 3);
 }

@@ -89,9 +89,13 @@ impl Bounds {
             conflicts: 3,
             transactions: 3,
             comparisons: 1 << 16,
-            schedules: 500,
+            schedules: 200,
             ..Bounds::default()
         }
+    }
+
+    fn is_brief(&self) -> bool {
+        self.transactions < usize::MAX
     }
 }
 
@@ -171,8 +175,7 @@ impl Analysis for Blocks {
                 self.bounds.schedules
             ));
         }
-        let is_brief = self.bounds.transactions < usize::MAX;
-        if !is_brief && self.kept.strands_that_pass_on(now) > self.bounds.conflicts {
+        if !self.bounds.is_brief() && self.kept.strands_that_pass_on(now) > self.bounds.conflicts {
             outcome.notes.push(format!(
                 "blocks: cycles of more than {} conflicts were not looked for: may be incomplete",
                 self.bounds.conflicts

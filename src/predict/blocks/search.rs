@@ -103,7 +103,9 @@ impl<'a> Findings<'a> {
         if let Some(surest) = surest {
             surest.count += 1;
         }
-        if !is_hint || known.tries == TRIES {
+        // In brief the first one that may be possible is enough.
+        let is_brief = self.bounds.is_brief();
+        if !is_hint || is_brief && known.at.is_some() || known.tries == TRIES {
             return known.at.is_some();
         }
         known.tries += 1;
@@ -119,6 +121,7 @@ impl<'a> Findings<'a> {
             accesses,
             schedule: Vec::new(),
             depends: None,
+            directions: None,
             notes: Vec::new(),
             count: 1,
         };
@@ -137,7 +140,7 @@ impl<'a> Findings<'a> {
             }
             Some(_) => {}
         }
-        is_shown
+        is_shown || is_brief
     }
 }
 

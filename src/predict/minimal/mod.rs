@@ -501,6 +501,7 @@ impl Minimal {
             accesses: steps.to_vec(),
             schedule: Vec::new(),
             depends: None,
+            directions: None,
             notes: Vec::new(),
             count,
         };

@@ -107,7 +107,9 @@ impl<'a> Replay<'a> {
     fn step(&mut self, id: StrandId, look: &Look) -> bool {
         let (event, position) = (look.event, look.position);
         let last = self.last.get(&id).copied().unwrap_or(u64::MAX);
-        let current = self.objects.entry(event.object()).or_default();
+        let initial = self.reads.objects[event.object()].initial;
+        let current = self.objects.entry(event.object());
+        let current = current.or_insert_with(|| Current::of(initial));
         let strand = &mut self.strands[id];
         let is_variable = self.reads.is_variable(event.object());
         if look.is_first {
@@ -125,33 +127,27 @@ impl<'a> Replay<'a> {
         let is_same =
             (value == look.value || !is_result && seen == look.seen) && (is_own || is_known);
         if !is_variable {
-            let before = strand.contents.iter().rev().copied();
-            let before = before
-                .filter(|&(object, ..)| object == event.object())
-                .next();
-            let is_kept = before.map_or(is_same, |(_, now, then)| {
-                (now == value) == (then == look.value)
-            });
-            if position <= last && !is_kept && self.reads.is_compared(look) {
+            let mut before = strand.contents.iter().rev();
+            let before = before.find(|(object, ..)| *object == event.object());
+            let is_same_then = before.is_some_and(|&(_, _, then)| then == look.value);
+            let is_same_now = before.is_some_and(|&(_, now, _)| now == value);
+            let is_flag = self.reads.objects[event.object()].is_flag;
+            let looks = is_flag || event.op == Op::ReadWrite || is_read(event.op);
+            let differs = looks && is_same_then != is_same_now;
+            if position <= last && differs && self.reads.is_compared(look) {
                 return false;
             }
             // Before its last access, or in the section in which it goes on to write.
-            let is_last = position == last && matches!(look.next.0, Op::Write | Op::ReadWrite);
+            let writes = |op| matches!(op, Op::Write | Op::ReadWrite);
+            let is_last = position == last && (writes(look.next.0) || event.op == Op::ReadWrite);
             let goes_on = self.last.contains_key(&id) && position < last || is_last;
-            let has_changed =
-                before.is_some_and(|(_, now, then)| then == look.value && now != value);
-            let is_about = self.about.contains(&Some(event.object()));
-            let decides = if is_about {
-                has_changed
+            let decides = if self.about.contains(&Some(event.object())) {
+                is_same_then && differs
             } else {
-                position < last
+                looks && position < last
             };
-            let is_shown = self
-                .reads
-                .shown
-                .contains(&look.shown(seen, Path::default()));
-            let may_decide = is_read(event.op) && !is_same && goes_on && decides && !is_shown;
-            if may_decide && self.depends.is_none() {
+            let is_shown = || self.reads.is_shown(look, seen);
+            if !is_same && goes_on && decides && self.depends.is_none() && !is_shown() {
                 self.depends = Some(position);
             }
             strand.contents.push((event.object(), value, look.value));
@@ -179,7 +175,8 @@ impl<'a> Replay<'a> {
             strand.path = strand.path.then(look, value);
         }
         if !is_read(event.op) {
-            current.write(Writer { event, position }, strand.has_strayed);
+            let effect = (look.effect, value == look.value);
+            current.write(Writer { event, position }, effect, strand.has_strayed);
         }
         true
     }

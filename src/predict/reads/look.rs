@@ -1,5 +1,6 @@
 //! An access, what it saw, and what its strand had seen before.
 
+use super::values::Effect;
 use crate::dense::mix;
 use crate::predict::is_access;
 use crate::trace::{BlockId, Event, ObjectId, Op, SiteId, StrandId, Update};
@@ -31,6 +32,8 @@ pub(super) struct Look {
     pub(super) seen: u64,
     /// The same, its own kind included.
     pub(super) value: u64,
+    /// What it does to the value.
+    pub(super) effect: Effect,
     /// Who wrote that; position 0 is nobody.
     pub(super) writer: (StrandId, u64),
     /// What the strand did next.
@@ -44,7 +47,7 @@ pub(super) struct Look {
     pub(super) block: BlockId,
 }
 
-const _: () = assert!(size_of::<Look>() <= 72);
+const _: () = assert!(size_of::<Look>() <= 88);
 
 /// What a strand has seen since a block began or ended, in one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

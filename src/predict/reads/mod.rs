@@ -32,8 +32,8 @@
 //!    notifies says which lock it is: one that it holds, or the one that it released last.
 //! 6. *The content of other locks* does not bind. To check in one critical section and to act in
 //!    the next is the bug that prediction is for, and both would see another value on the other
-//!    schedule. But where a block has started anew after a look (`restart`), it compares: the look
-//!    has to see what the block's last look at the object has seen, if it did so on this run.
+//!    schedule. But a block that has started anew somewhere (`restart`) compares: its later looks at
+//!    an object have to see what the last one has seen where they did so on this run.
 //! 7. *What is taken and given back*, a lock's content included: where a block updates an object
 //!    and later changes it once more, an update of the same place in between may find it taken.
 //!
@@ -48,11 +48,14 @@
 //! found, a compare. Where a strand reads the content of a lock that the prediction is not about,
 //! goes on to one of its accesses, and nobody has shown what it does with the value, or where it
 //! reads once more what the prediction is about and sees a change that it did not see on this run,
-//! the prediction *depends* on that read, and says so. And no strand uses an object before another
+//! the prediction *depends* on that read, and says so. A write to a `bool` under a lock may be a swap
+//! and counts as a read here. And no strand uses an object before another
 //! can have told of it: see [`told`].
 //!
-//! Values are told apart by who wrote them: the position of the write, and for updates of one kind
-//! that follow each other the set of their positions, as their order does not matter.
+//! Values of atomics are compared where they were recorded ([`Op::Value`]): a count that went up and
+//! down again is the same. Others are told apart by who wrote them: the position of the write, and
+//! for updates of one kind that follow each other the set of their positions, as their order does
+//! not matter.
 
 mod judge;
 mod look;
@@ -71,7 +74,7 @@ pub(super) use look::accesses;
 use look::{Look, Path, Shown, is_read};
 use recorded::{Nexts, Recorded};
 use rustc_hash::FxHashSet;
-use values::{Current, Writer};
+use values::{Current, Effect, ToldValues, Writer};
 
 /// Whether a type is that of a cell: one that is set once and for all, or plain data.
 fn is_cell(type_name: &str) -> bool {
@@ -105,8 +108,12 @@ struct Object {
     is_variable: Option<bool>,
     /// A cell, at which nobody looks again to see whether he may go on.
     is_cell: bool,
+    /// A lock around a `bool`, which is mostly swapped to see what it was.
+    is_flag: bool,
     /// A lock whose content may refer to other objects.
     can_refer: bool,
+    /// The value that its first access has found.
+    initial: Option<i64>,
     /// Who has used it first, and where.
     first: Option<(StrandId, u64)>,
     /// A `Condvar` belongs to it.
@@ -126,6 +133,7 @@ pub struct Reads {
     /// By the place of a counter's update.
     results: Nexts,
     recorded: Recorded,
+    told_values: ToldValues,
     /// So many accesses are kept.
     kept: usize,
     is_overflown: bool,
@@ -134,7 +142,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// How many accesses are kept: 144 MiB.
+    /// How many accesses are kept: 176 MiB.
     pub const ROOM: usize = 2 << 20;
     /// How many accesses are looked at, for all schedules together, and [`SHARE`](Self::SHARE) more
     /// for each that is kept.
@@ -163,9 +171,12 @@ impl Reads {
 
     /// Takes the next event as it was recorded.
     #[inline]
-    pub fn note(&mut self, event: Event) {
+    pub fn note(&mut self, event: Event, position: u64) {
         if self.is_on {
-            self.recorded.note(event);
+            self.told_values.note(event, position);
+            if event.op != Op::Value {
+                self.recorded.note(event);
+            }
         }
     }
 
@@ -182,6 +193,7 @@ impl Reads {
             object.is_variable = Some(!matches!(kind, ObjectKind::Lock | ObjectKind::BareLock));
             let has = |what: fn(&str) -> bool| type_name.as_deref().is_some_and(what);
             object.is_cell = has(is_cell);
+            object.is_flag = kind == ObjectKind::Lock && has(|name| name.contains("<bool>"));
             object.can_refer = kind == ObjectKind::Lock && has(told::can_refer);
         }
     }
@@ -267,11 +279,18 @@ impl Reads {
         let object = self.objects.entry(event.object());
         let is_variable = object.is_variable != Some(false);
         let is_cell = object.is_cell;
-        object.first.get_or_insert((event.strand, position));
+        let told = self.told_values.take(position);
+        if object.first.is_none() {
+            object.first = Some((event.strand, position));
+            object.initial = told.and_then(|told| told.before);
+            object.current = Current::of(object.initial);
+        }
         let (seen, value) = (object.current.seen_by(event.op), object.current.value());
         let writer = object.current.writer;
+        let effect = told.map_or(Effect::Unknown, |told| told.effect(event.op));
         if !is_read(event.op) {
-            object.current.write(Writer { event, position }, false);
+            let writer = Writer { event, position };
+            object.current.write(writer, (effect, true), false);
         }
         if self.kept == Reads::ROOM {
             self.is_overflown = true;
@@ -290,6 +309,7 @@ impl Reads {
             position,
             seen,
             value,
+            effect,
             writer: writer.map_or((event.strand, 0), |it| (it.event.strand, it.position)),
             next: (Op::Exit, SiteId::NONE),
             is_first: std::mem::take(&mut strand.is_at_boundary),
@@ -358,6 +378,17 @@ impl Reads {
         block.any(|look| gives_back(&look.event) && !is_read(look.event.op))
     }
 
+    /// The accesses of a strand between two positions, the later one included.
+    pub(super) fn events(
+        &self,
+        strand: StrandId,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = (Event, u64)> + '_ {
+        let looks = self.looks(strand, from, to).iter();
+        looks.map(|look| (look.event, look.position))
+    }
+
     /// The access of one of the prediction's strands at a position.
     pub(super) fn access_at(&self, prediction: &Prediction, at: u64) -> Option<Access> {
         let mut strands = prediction.accesses.iter().map(|step| step.access.strand);
@@ -375,7 +406,7 @@ impl Reads {
 
     /// What the accesses of a strand between two positions, the later one included, have to see and
     /// another strand wrote: calls `need(access, writer, write)` for each. The strand ends with
-    /// `last`. With `contents` they have to see the same of locks' contents, too.
+    /// `last`. With `contents` they have to see the same of locks' contents, too, and to write over it.
     pub(super) fn sources(
         &self,
         strand: StrandId,
@@ -387,7 +418,7 @@ impl Reads {
         for look in self.looks(strand, from, to.min(last)) {
             let (writer, position) = look.writer;
             let goes_on = look.position < last;
-            let binds = contents && goes_on && is_read(look.event.op) || self.binds(look, goes_on);
+            let binds = contents && goes_on || self.binds(look, goes_on);
             if writer != strand && position > 0 && binds {
                 need(look.position, writer, position);
             }
@@ -412,10 +443,15 @@ impl Reads {
         self.is_variable(object) || self.objects[object].is_awaited
     }
 
-    /// Whether a look is compared with what the block has seen before: where the two differed, a
-    /// block has started anew.
+    /// Whether a look at a lock's content is compared with what the block has seen before: where the
+    /// two differed, such a block has started anew.
     fn is_compared(&self, look: &Look) -> bool {
-        self.recorded.restarted.contains(&look.place())
+        look.is_inside && self.recorded.restarted.contains(&look.block)
+    }
+
+    /// Whether somebody has seen that value of a lock's content there, and went on in the same way.
+    fn is_shown(&self, look: &Look, seen: u64) -> bool {
+        self.shown.contains(&look.shown(seen, Path::default()))
     }
 
     /// The accesses of a strand to an object, each with its position and the number of the run of a

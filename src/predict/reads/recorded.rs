@@ -50,8 +50,6 @@ struct Strand {
     is_at_begin: bool,
     /// Its last event, if that was a look.
     look: Option<Glance>,
-    /// The last place at which the block has looked.
-    latest: Option<Place>,
     /// Where a look of the block has found nothing, which is a pause of its own.
     vain: Option<Place>,
     idle: Idle,
@@ -72,8 +70,8 @@ pub(super) struct Recorded {
     /// Where a strand has looked again and again, inside of blocks or not: which value it waits for
     /// may depend on the strand.
     pub(super) awaited: FxHashSet<Place>,
-    /// Where a block has looked before it started anew.
-    pub(super) restarted: FxHashSet<Place>,
+    /// Which blocks have started anew.
+    pub(super) restarted: FxHashSet<BlockId>,
 }
 
 impl Recorded {
@@ -101,14 +99,13 @@ impl Recorded {
             Op::Begin | Op::End => {
                 strand.block = (event.op == Op::Begin).then(|| event.block());
                 strand.is_at_begin = event.op == Op::Begin;
-                (strand.latest, strand.vain) = (None, None);
+                strand.vain = None;
             }
-            Op::Restart => self.restarted.extend(strand.latest),
+            Op::Restart => self.restarted.extend(strand.block),
             op if is_read(op) => {
                 if op == Op::CompareExchangeFailed || strand.vain == Some(place) {
                     self.retried.insert(place);
                 }
-                strand.latest = Some(place);
                 strand.look = Some(Glance {
                     event,
                     place,

@@ -116,6 +116,10 @@ impl<'a> Realiser<'a> {
             _ => None,
         };
         for bound in [Bound::Before, Bound::All, Bound::Contents] {
+            // Once nothing but a lock's content stands in the way, that alone is looked at.
+            if depending.is_some() != (bound == Bound::Contents) {
+                continue;
+            }
             match self.attempt(prediction, goal, bound) {
                 Ok((shown, Belief::Believable)) => {
                     *prediction = shown;

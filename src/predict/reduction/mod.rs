@@ -472,6 +472,7 @@ impl Kept {
             accesses,
             schedule: Vec::new(),
             depends: None,
+            directions: None,
             notes: vec![note],
             count: self.count,
         }

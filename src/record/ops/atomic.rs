@@ -84,6 +84,14 @@ pub(in crate::record) fn is_thorough() -> bool {
     THOROUGH.load(Ordering::Relaxed)
 }
 
+static TELLS_VALUES: AtomicBool = AtomicBool::new(false);
+
+/// Whether the values of atomics are recorded, for predictions: a value that comes back is the
+/// same. To be said after [`be_thorough`].
+pub(crate) fn tell_values(tell: bool) {
+    TELLS_VALUES.store(tell, Ordering::Relaxed);
+}
+
 /// A ticket among all changes of watched variables together. Nothing else orders those of different
 /// variables by different strands, and a property is about the order in which they really happened.
 pub(super) fn draw_watched() -> u32 {
@@ -126,14 +134,41 @@ impl Object<Clock> {
         read: impl Fn() -> R,
     ) -> R {
         debug_assert!(!what.changes());
-        if let Some(moment) = self.last_moment(what) {
+        self.look_after(self.last_moment(what), site, &read, |pen| {
+            pen.atomic(self, site, || (read(), what))
+        })
+    }
+
+    /// The same for the program's read of an atomic, which has the `value`.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn look_at_value<R>(
+        &self,
+        site: &'static Location<'static>,
+        value: impl Fn() -> i128,
+        read: impl Fn() -> R,
+    ) -> R {
+        self.look_after(self.last_moment(What::Read), site, &read, |pen| {
+            pen.change(self, site, value, || (read(), Effect::Did(What::Read)))
+        })
+    }
+
+    #[inline(always)]
+    fn look_after<R>(
+        &self,
+        last: Option<Moment>,
+        site: &'static Location<'static>,
+        read: &impl Fn() -> R,
+        record: impl FnOnce(Pen) -> R,
+    ) -> R {
+        if let Some(moment) = last {
             let value = read();
             if self.order.is_still(moment) {
                 return value;
             }
         }
         match step(move || Intent::new(Kind::Read, self, site)) {
-            Some(pen) => pen.atomic(self, site, || (read(), what)),
+            Some(pen) => record(pen),
             None => read(),
         }
     }
@@ -228,14 +263,18 @@ impl Pen {
         self,
         object: &Object<Clock>,
         site: &'static Location<'static>,
-        value: impl FnOnce() -> i128,
+        value: impl Fn() -> i128,
         operate: impl FnOnce() -> (R, Effect),
     ) -> R {
         self.0.see_anew();
         let operation = self.enter(object);
+        let tells = self.0.is_thorough.get() && TELLS_VALUES.load(Ordering::Relaxed);
+        let before = tells.then(&value);
         let (result, effect) = operate();
         if let Some(operation) = operation {
-            if operation.turn.is_watched() {
+            if let Some(before) = before.filter(|_| !operation.turn.is_watched()) {
+                operation.record_told(effect, code::site(site), before, value());
+            } else if operation.turn.is_watched() {
                 let (id, value) = (operation.id, value());
                 operation.record_value(effect, code::site(site), value);
                 self.admit(id, value);
@@ -369,6 +408,40 @@ impl Operation<'_> {
         writer.strand().has_seen(id, What::UpdateAdd, moment);
     }
 
+    /// Records what was done behind the values before and after it, for predictions.
+    #[cold]
+    #[inline(never)]
+    fn record_told(self, effect: Effect, site: u32, before: i128, after: i128) {
+        let is_repeat = match effect {
+            Effect::Did(what) => self.is_repeat(what),
+            Effect::Vain(_) | Effect::Met(_) => false,
+            Effect::Nothing => return,
+        };
+        let values = (i64::try_from(before), i64::try_from(after));
+        if let (false, (Ok(before), Ok(after))) = (is_repeat, values) {
+            if matches!(effect, Effect::Met(_))
+                || matches!(effect, Effect::Did(what) if what.changes())
+            {
+                push_value(&self.writer, before);
+            }
+            push_value(&self.writer, after);
+        }
+        match effect {
+            Effect::Did(what) => self.record_access(what, site),
+            Effect::Met(zero) => self.record_meeting(zero, site),
+            Effect::Vain(kind) => self.record_vain(kind, site),
+            Effect::Nothing => {}
+        }
+    }
+
+    /// Whether the record of an access would say nothing new.
+    fn is_repeat(&self, what: What) -> bool {
+        let seen = self.writer.strand().last_seen(self.id);
+        seen.is_some_and(|seen| {
+            seen.moment.get() == self.turn.moment() && covers(seen.what.get(), what)
+        })
+    }
+
     /// Records what was done, a change with the value that it has left behind. Unlike those of
     /// other atomics, no change is left out: each value counts.
     #[cold]
@@ -387,14 +460,19 @@ impl Operation<'_> {
         let (ticket, moment) = turn.draw_watched();
         writer.push(What::Watched, 0, order, 0);
         if let Ok(value) = i64::try_from(value) {
-            let high = (value as u64 >> 32) as u32;
-            writer.push(What::Value, value as u32, high, 0);
+            push_value(&writer, value);
         }
         let record = Record::new(what, id.number(), ticket, site);
         writer.push_record(record.with(more));
         writer.push(What::Written, 0, 0, 0);
         writer.strand().has_seen(id, what, moment);
     }
+}
+
+/// Says which value the strand's next access is about.
+fn push_value(writer: &Writer<'static>, value: i64) {
+    let high = (value as u64 >> 32) as u32;
+    writer.push(What::Value, value as u32, high, 0);
 }
 
 /// Writes the record of an access, unless it says nothing new. The arguments fit into registers,

@@ -250,6 +250,7 @@ impl Channel {
         }))
     }
 
+    #[cfg(feature = "crossbeam-channel")]
     pub(crate) fn transfer(&self) -> Transfer {
         self.0.transfer
     }

@@ -13,7 +13,7 @@ mod once;
 mod thread;
 
 pub(in crate::record) use self::atomic::is_thorough;
-pub(crate) use self::atomic::{Effect, be_thorough};
+pub(crate) use self::atomic::{Effect, be_thorough, tell_values};
 pub(crate) use self::block::{begin, end, try_end};
 pub(crate) use self::lock::{Exclusive, Shared, found_locked};
 #[cfg(feature = "parking_lot")]

@@ -42,8 +42,11 @@ impl<A: Recorded> Core<A> {
     #[inline]
     #[track_caller]
     pub(super) fn read<R>(&self, load: impl Fn(&A) -> R) -> R {
-        self.object
-            .look(What::Read, Location::caller(), || load(&self.inner))
+        self.object.look_at_value(
+            Location::caller(),
+            || self.inner.recorded(),
+            || load(&self.inner),
+        )
     }
 
     /// A write.
