@@ -18,7 +18,6 @@
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 
-use aerodrome::predict::AnalysisKind;
 use aerodrome::{Config, Predict, thread};
 
 #[path = "collections/hashtable.rs"]
@@ -89,22 +88,13 @@ pub(crate) trait Class: Send + Sync + Sized + 'static {
     fn methods() -> Vec<Method<Self>>;
 }
 
-/// The table's columns: what is predicted, with a schedule, and what is not reducible. What several analyses find is told once.
-fn column(analysis: AnalysisKind) -> usize {
-    match analysis {
-        AnalysisKind::Minimal | AnalysisKind::Blocks => 0,
-        AnalysisKind::Reduction => 1,
-        AnalysisKind::Deadlock => unreachable!("deadlocks are no violations"),
-    }
-}
-
 /// A row of the table.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) class: &'static str,
     pub(crate) methods: usize,
-    /// The methods that each column speaks of.
-    pub(crate) found: [BTreeSet<&'static str>; 2],
+    /// The methods whose violations are predicted.
+    pub(crate) found: BTreeSet<&'static str>,
     verdicts: Vec<(&'static str, Verdict)>,
 }
 
@@ -114,10 +104,10 @@ impl Row {
         known.map(|&(_, verdict)| verdict)
     }
 
-    /// How many methods a column speaks of: bugs, benign, false alarms.
-    pub(crate) fn counts(&self, column: usize) -> [usize; 3] {
+    /// How many methods are found: bugs, benign, false alarms.
+    pub(crate) fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
-        for method in &self.found[column] {
+        for method in &self.found {
             let kind = match self.verdict(method) {
                 Some(Verdict::Bug(_)) => 0,
                 Some(Verdict::Benign(_)) => 1,
@@ -132,7 +122,7 @@ impl Row {
 /// Drives every pair of methods of a class.
 fn survey<C: Class>() -> Row {
     let methods = C::methods();
-    let mut found: [BTreeSet<&'static str>; 2] = Default::default();
+    let mut found = BTreeSet::new();
     for first in &methods {
         for second in &methods {
             if !(first.takes_other && second.takes_other) {
@@ -155,7 +145,7 @@ fn survey<C: Class>() -> Row {
 fn test_two_methods<C: Class>(
     first: &Method<C>,
     second: &Method<C>,
-    found: &mut [BTreeSet<&'static str>; 2],
+    found: &mut BTreeSet<&'static str>,
 ) {
     let outcome = aerodrome::check(|| {
         let (one, two) = (&C::filled(), &C::filled());
@@ -179,12 +169,11 @@ fn test_two_methods<C: Class>(
     for violation in outcome.forecast.iter().flat_map(|all| &all.violations) {
         let strands = violation.accesses.iter().map(|access| &access.strand);
         for (strand, method) in [("first", first), ("second", second)] {
-            // Broken is who has another's access between his own. A hint is about one transaction alone.
+            // Broken is who has another's access between his own.
             let from = strands.clone().position(|own| own == strand);
             let to = strands.clone().rposition(|own| own == strand);
-            let broken = match (violation.analysis, from, to) {
-                (AnalysisKind::Reduction, from, _) => from == Some(0),
-                (_, Some(from), Some(to)) => strands
+            let broken = match (from, to) {
+                (Some(from), Some(to)) => strands
                     .clone()
                     .skip(from)
                     .take(to - from)
@@ -192,7 +181,7 @@ fn test_two_methods<C: Class>(
                 _ => false,
             };
             if broken {
-                found[column(violation.analysis)].insert(method.name);
+                found.insert(method.name);
             }
         }
     }
@@ -210,16 +199,11 @@ pub(crate) fn table() -> Vec<Row> {
 
 fn print(rows: &[Row]) {
     println!("methods with violations: bugs-benign-false alarms\n");
-    println!("class         methods  predicted  reduction");
+    println!("class         methods  predicted");
     for row in rows {
-        let [predicted, reduction] = [0, 1].map(|column| {
-            let [bugs, benign, alarms] = row.counts(column);
-            format!("{bugs}-{benign}-{alarms}")
-        });
-        println!(
-            "{:<12} {:>8} {predicted:>10} {reduction:>10}",
-            row.class, row.methods
-        );
+        let [bugs, benign, alarms] = row.counts();
+        let predicted = format!("{bugs}-{benign}-{alarms}");
+        println!("{:<12} {:>8} {predicted:>10}", row.class, row.methods);
     }
     for row in rows {
         println!("\n{}", row.class);
@@ -230,7 +214,7 @@ fn print(rows: &[Row]) {
             };
             println!("  {method} ({kind}): {why}");
         }
-        let alarms = row.found.iter().flatten();
+        let alarms = row.found.iter();
         let alarms: BTreeSet<_> = alarms
             .filter(|method| row.verdict(method).is_none())
             .copied()

@@ -199,7 +199,7 @@ pub(super) fn tell_at_exit(findings: Findings, config: &Config) -> bool {
             Mode::Log => log(reports, in_test),
             Mode::Panic | Mode::Off => {
                 let groups = groups(reports);
-                groups.iter().for_each(|it| print(&render(it), in_test));
+                groups.iter().for_each(|it| print(&render(it), false));
             }
         }
     }

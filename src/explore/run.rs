@@ -55,6 +55,7 @@ struct Explorer<'a, F> {
     exploration: Exploration,
     coverage: Coverage,
     has_waited: bool,
+    has_tries: bool,
     before: Arc<FxHashSet<task::Id>>,
     reads_clock: Arc<AtomicBool>,
     processors: Option<NonZero<usize>>,
@@ -101,6 +102,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             exploration: Exploration::default(),
             coverage: Coverage::default(),
             has_waited: false,
+            has_tries: false,
             before: untracked(|| Arc::new(task::all().into_iter().collect())),
             reads_clock: Arc::default(),
             processors,
@@ -115,7 +117,8 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             None => name.plan(self.settings.seed, self.settings.schedules),
         };
         let limit = match self.settings.replay {
-            Some(_) => 1,
+            // A second time if it turns out that locks are tried.
+            Some(_) => 2,
             None => self.settings.schedules,
         };
         let mut planner = Recorder::new(plan, name, self.settings.seed);
@@ -147,6 +150,18 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
                 break;
             }
             planner = next;
+            let learns_of_tries = run.outcome.has_tries && !self.has_tries;
+            if self.settings.replay.is_some() && !learns_of_tries {
+                break;
+            }
+            if learns_of_tries {
+                self.has_tries = true;
+                if name == Name::All {
+                    // What it has seen is another program's.
+                    let plan = name.plan(self.settings.seed, self.settings.schedules);
+                    planner = Recorder::new(plan, name, self.settings.seed);
+                }
+            }
         }
         self.exploration.different = self.coverage.different() as u64;
         self.exploration.last_different = self.coverage.last_new();
@@ -177,6 +192,7 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
         let limits = Limits {
             steps: self.settings.steps,
             has_waited: self.has_waited,
+            has_tries: self.has_tries,
             before: self.before.clone(),
             reads_clock: self.reads_clock.clone(),
             processors: self.processors,
@@ -292,6 +308,10 @@ impl Plan for Lent {
 
     fn released(&mut self, object: u32) {
         self.plan().released(object);
+    }
+
+    fn stuck(&mut self, waking: &[Action], blocked: &[Action]) -> Option<usize> {
+        self.plan().stuck(waking, blocked)
     }
 
     fn end(&mut self, end: End) {

@@ -73,6 +73,8 @@ pub(super) struct Limits {
     pub(super) steps: u64,
     /// Whether a deadlock was found before: then there is no need to wait long for others.
     pub(super) has_waited: bool,
+    /// Whether a lock was tried in a run before this one.
+    pub(super) has_tries: bool,
     /// The threads that were there before the exploration.
     pub(super) before: Arc<FxHashSet<task::Id>>,
     /// Whether the test reads the clock: then waits take the time that they say.
@@ -93,6 +95,9 @@ struct State {
     numbers: Numbers,
     /// Locks that somebody tries, or waits for with a limit: their releases are steps.
     tried: FxHashSet<Thing>,
+    /// Somebody has tried a lock in a run before this one: all releases are steps, from the first
+    /// on, so that runs do not differ in that.
+    has_tries: bool,
     /// When the run has begun, and how far its time is ahead of what has passed.
     begun: Instant,
     ahead: Duration,
@@ -276,6 +281,8 @@ pub(super) struct Outcome {
     /// How many operations were performed.
     pub(super) steps: u64,
     pub(super) outside: u64,
+    /// Whether a lock was tried.
+    pub(super) has_tries: bool,
     pub(super) panic: Option<Panic>,
     /// The strands' numbers and paths, by seat.
     pub(super) strands: Vec<(u32, Vec<u32>)>,
@@ -296,6 +303,7 @@ impl World {
                 stuck: None,
                 numbers: Numbers::default(),
                 tried: FxHashSet::default(),
+                has_tries: limits.has_tries,
                 begun: Instant::now(),
                 ahead: Duration::ZERO,
                 reads_clock: limits.reads_clock.clone(),
@@ -342,6 +350,7 @@ impl World {
             stuck: state.stuck.take(),
             steps: state.steps.len() as u64,
             outside: state.outside,
+            has_tries: state.has_tries || !state.tried.is_empty(),
             panic: state.panic.take(),
             strands,
         }
@@ -459,6 +468,27 @@ impl World {
     }
 }
 
+/// What the strands wait for.
+#[derive(Default)]
+struct Offers {
+    /// What can happen.
+    ready: Vec<Action>,
+    /// What cannot.
+    blocked: Vec<Action>,
+    /// What could, but is only another look.
+    held_back: Vec<Action>,
+    /// Where nothing can happen: who could be woken without a reason.
+    waking: Vec<Action>,
+}
+
+/// What happens where nothing can.
+enum Offer {
+    /// This, if the plan has nothing against it.
+    Choose(Action),
+    /// This: the plan has said so.
+    Chosen(Action),
+}
+
 /// What comes next.
 enum Next {
     Seat(usize),
@@ -502,14 +532,18 @@ impl State {
     fn choose(&mut self, has_rested: bool) -> Next {
         loop {
             self.enter_second_phases();
-            let (mut ready, blocked, held_back) = self.pending();
-            if ready.is_empty() {
-                match self.offer(held_back, has_rested) {
-                    Ok(action) => ready.push(action),
+            let mut offers = self.pending();
+            if offers.ready.is_empty() {
+                match self.offer(&offers, has_rested) {
+                    Ok(Offer::Choose(action)) => offers.ready.push(action),
+                    Ok(Offer::Chosen(action)) => match self.perform(action) {
+                        Some(seat) => return Next::Seat(seat),
+                        None => continue,
+                    },
                     Err(next) => return next,
                 }
             }
-            let Some(action) = self.ask(&ready, &blocked) else {
+            let Some(action) = self.ask(&offers.ready, &offers.blocked) else {
                 return Next::Abandon;
             };
             if let Some(seat) = self.perform(action) {
@@ -520,7 +554,7 @@ impl State {
 
     /// What happens where nothing goes through: time passes for whoever waits for it, or one of
     /// those who only look does so again.
-    fn offer(&mut self, held_back: Vec<Action>, has_rested: bool) -> Result<Action, Next> {
+    fn offer(&mut self, offers: &Offers, has_rested: bool) -> Result<Offer, Next> {
         let is_outside = |seat: &Seat| seat.status == Status::Outside;
         let somebody_is_outside = self.seats.iter().any(is_outside);
         if somebody_is_outside && !has_rested {
@@ -529,15 +563,20 @@ impl State {
         if let Some((deadline, action)) = self.earliest() {
             return match self.has_real_time() && deadline > self.now() {
                 true => Err(Next::Rest),
-                false => Ok(action),
+                false => Ok(Offer::Choose(action)),
             };
         }
         let ran = |action: &&Action| self.seats[action.seat as usize].ran;
-        let Some(&looks_again) = held_back.iter().min_by_key(ran) else {
-            return Err(match somebody_is_outside {
-                true => Next::Outside,
-                false => Next::Stuck(StuckKind::Deadlock),
-            });
+        let Some(&looks_again) = offers.held_back.iter().min_by_key(ran) else {
+            if somebody_is_outside {
+                return Err(Next::Outside);
+            }
+            let (waking, blocked) = (&offers.waking, &offers.blocked);
+            let woken = self.with_plan(|plan| plan.stuck(waking, blocked)).flatten();
+            let woken = woken.and_then(|index| waking.get(index).copied());
+            return woken
+                .map(Offer::Chosen)
+                .ok_or(Next::Stuck(StuckKind::Deadlock));
         };
         self.idle += 1;
         if self.idle % IDLE == 0 && !has_rested {
@@ -546,7 +585,7 @@ impl State {
         if self.idle > LIVELOCK && !somebody_is_outside {
             return Err(Next::Stuck(StuckKind::Livelock));
         }
-        Ok(looks_again)
+        Ok(Offer::Choose(looks_again))
     }
 
     fn ask(&mut self, ready: &[Action], blocked: &[Action]) -> Option<Action> {
@@ -601,9 +640,9 @@ impl State {
         }
     }
 
-    /// What can happen, what cannot, and what could, but only looks again.
-    fn pending(&mut self) -> (Vec<Action>, Vec<Action>, Vec<Action>) {
-        let (mut ready, mut blocked, mut held_back) = (Vec::new(), Vec::new(), Vec::new());
+    /// What the strands wait for.
+    fn pending(&mut self) -> Offers {
+        let mut offers = Offers::default();
         for index in 0..self.seats.len() {
             let Some(wanted) = &self.seats[index].pending else {
                 continue;
@@ -612,27 +651,27 @@ impl State {
             let action = self.action(index, next, How::Proceed);
             if self.can(index) {
                 match self.seats[index].looks.is_held_back(self.changes) {
-                    true => held_back.push(action),
-                    false => ready.push(action),
+                    true => offers.held_back.push(action),
+                    false => offers.ready.push(action),
                 }
                 continue;
             }
-            blocked.push(action);
+            offers.blocked.push(action);
             if is_short && !self.has_real_time() {
                 let how = How::Expire;
-                ready.push(Action { how, ..action });
+                offers.ready.push(Action { how, ..action });
             }
             if matches!(next.kind, Kind::Wait | Kind::Park) {
                 let how = How::Wake;
-                ready.push(Action { how, ..action });
+                offers.ready.push(Action { how, ..action });
             }
         }
-        if ready.iter().all(|action| action.how == How::Wake) {
+        if offers.ready.iter().all(|action| action.how == How::Wake) {
             // Nobody is woken without a reason while there is no other way to go on: otherwise
             // there would be no deadlock.
-            ready.clear();
+            offers.waking = std::mem::take(&mut offers.ready);
         }
-        (ready, blocked, held_back)
+        offers
     }
 
     /// Whether a seat's pending operation would go through.
@@ -795,7 +834,7 @@ impl State {
 
     /// Whether an announcement needs no turn.
     fn is_passed_over(&self, next: &Announced) -> bool {
-        next.kind == Kind::Unlock && !self.tried.contains(&next.thing)
+        next.kind == Kind::Unlock && !self.has_tries && !self.tried.contains(&next.thing)
     }
 
     /// A strand announces what it is about to do.
@@ -990,7 +1029,7 @@ impl State {
             What::Retire => {
                 // The number may come back as another object's.
                 self.numbers.known.remove(&thing);
-                self.tried.remove(&thing);
+                self.has_tries |= self.tried.remove(&thing);
             }
             _ => {}
         }

@@ -176,7 +176,7 @@ T1|r(b)|5
 ";
     assert_eq!(told(&[], alarm), (Some(0), false, false));
     let alarm = alarm.replace("T1|r(b)|5", "T1|r(b)|5\nT2|r(a)|6");
-    assert_eq!(told(&[], &alarm), (Some(0), false, true));
+    assert_eq!(told(&["--hints"], &alarm), (Some(0), false, true));
     assert_eq!(told(&["--cascade"], &alarm), (Some(0), false, false));
     // All transactions are reducible.
     let reducible = RUN.replace("T0|rel(l)|4\nT0|acq(l)|5\n", "");
