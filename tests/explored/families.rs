@@ -96,15 +96,21 @@ mod lists {
 mod registries {
     use super::*;
 
-    #[derive(Default)]
     struct Registry {
         accounts: Mutex<HashMap<u32, Arc<Mutex<u32>>>>,
     }
 
     impl Registry {
+        /// With two accounts: who makes one that others use as well comes before them.
+        fn new() -> Self {
+            let accounts = [1, 2].map(|id| (id, Arc::default()));
+            Registry {
+                accounts: Mutex::new(accounts.into()),
+            }
+        }
+
         fn get(&self, id: u32) -> Arc<Mutex<u32>> {
-            let mut accounts = self.accounts.lock().unwrap();
-            accounts.entry(id).or_default().clone()
+            self.accounts.lock().unwrap()[&id].clone()
         }
 
         #[atomic]
@@ -123,7 +129,7 @@ mod registries {
     #[test]
     fn deposits_into_a_registry_are_silent() {
         assert_silent(SCHEDULES, || {
-            let registry = Registry::default();
+            let registry = Registry::new();
             thread::scope(|s| {
                 s.spawn(|| registry.deposit(1, 5));
                 s.spawn(|| registry.deposit(1, 7));
@@ -136,7 +142,7 @@ mod registries {
     #[test]
     fn a_balance_that_is_looked_at_before_it_is_doubled_is_found() {
         assert_found(|| {
-            let registry = Registry::default();
+            let registry = Registry::new();
             registry.deposit(1, 1);
             thread::scope(|s| {
                 s.spawn(|| registry.double(1));
