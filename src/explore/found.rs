@@ -26,7 +26,7 @@ pub struct Exploration {
     pub is_exhaustive: bool,
     /// Whether the test has started no thread that can be controlled: it ran once.
     pub is_sequential: bool,
-    /// How many runs were let go before their end: at the limit of steps, say.
+    /// How many runs were let go before their end, at the limit of steps.
     pub abandoned: u64,
     /// The steps of all runs, and how many of them were taken by strands that had been waiting for
     /// something that is not mirrored.

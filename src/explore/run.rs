@@ -178,7 +178,9 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
             ..
         } = &run.outcome;
         let exploration = &mut self.exploration;
-        exploration.abandoned += u64::from(*end == End::Abandoned);
+        // A plan cuts short what it has explored already.
+        let is_cut = *end == End::Abandoned && *steps >= self.settings.steps;
+        exploration.abandoned += u64::from(is_cut);
         exploration.steps += steps;
         exploration.outside += outside;
         if let Some(reason) = &run.incomplete {
