@@ -97,22 +97,31 @@ impl Id {
         None
     }
 
-    /// Whether the thread sleeps.
+    /// What the thread is doing; nothing where that cannot be known.
     #[cfg(target_os = "linux")]
-    pub(super) fn is_asleep(self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.0));
+    pub(super) fn look(self) -> Option<Look> {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.0)).ok()?;
         // The name, in parentheses, may have anything in it.
-        let state = stat.ok().and_then(|stat| {
-            let (_, rest) = stat.rsplit_once(')')?;
-            rest.trim_start().chars().next()
-        });
-        matches!(state, Some('S' | 'D' | 'T' | 't'))
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_ascii_whitespace();
+        let is_asleep = matches!(fields.next()?, "S" | "D" | "T" | "t");
+        let mut ticks = fields.skip(10).map_while(|field| field.parse::<u64>().ok());
+        let ticks = ticks.next()? + ticks.next()?;
+        Some(Look { is_asleep, ticks })
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn is_asleep(self) -> bool {
-        false
+    pub(super) fn look(self) -> Option<Look> {
+        None
     }
+}
+
+/// What a thread is doing at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) is_asleep: bool,
+    /// The processor's time that it has had, in hundredths of a second.
+    pub(super) ticks: u64,
 }
 
 /// While it lives, this thread and those that it starts run on one processor. A hand-over between

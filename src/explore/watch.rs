@@ -11,9 +11,17 @@ use crate::record::never_track_this_thread;
 /// How often it looks.
 const EVERY: Duration = Duration::from_micros(1_000);
 
-/// A strand that runs for this long without a step may wait for something that nobody else can
-/// give while it has the turn, an atomic that is not mirrored for one.
-const LONG: Duration = Duration::from_millis(50);
+/// How often in a row a strand must be found asleep. On a busy machine it may sleep for a moment
+/// because of us; once a strand was really outside, others are likely to be.
+const ASLEEP: [u32; 2] = [10, 2];
+
+/// A strand that takes so many hundredths of a second of the processor without a step may wait for
+/// something that nobody else can give while it has the turn, an atomic that is not mirrored for
+/// one.
+const LONG: u64 = 5;
+
+/// The same where what it does cannot be looked at.
+const UNKNOWN: Duration = Duration::from_millis(50);
 
 /// Watches one run after the other, until it is dropped.
 pub(super) struct Watcher {
@@ -66,7 +74,7 @@ impl Shared {
         never_track_this_thread();
         let mut last = (0, 0);
         let mut since = Instant::now();
-        let mut sleeps = 0;
+        let (mut sleeps, mut ticks, mut was_outside) = (0, None, false);
         while !self.is_over.load(Ordering::Relaxed) {
             std::thread::park_timeout(EVERY);
             let Some(world) = self.lock().clone() else {
@@ -75,15 +83,23 @@ impl Shared {
             let (steps, task) = world.progress();
             let now = (Arc::as_ptr(&world).addr(), steps);
             if now != last {
-                (last, since, sleeps) = (now, Instant::now(), 0);
+                (last, since, sleeps, ticks) = (now, Instant::now(), 0, None);
                 continue;
             }
             let Some(task) = task else {
                 world.look_again();
                 continue;
             };
-            sleeps = if task.is_asleep() { sleeps + 1 } else { 0 };
-            if sleeps >= 2 || since.elapsed() > LONG {
+            let is_outside = match task.look() {
+                Some(look) => {
+                    sleeps = if look.is_asleep { sleeps + 1 } else { 0 };
+                    let before = *ticks.get_or_insert(look.ticks);
+                    sleeps >= ASLEEP[usize::from(was_outside)] || look.ticks >= before + LONG
+                }
+                None => since.elapsed() > UNKNOWN,
+            };
+            if is_outside {
+                was_outside = true;
                 world.leave_outside(steps);
             }
         }
