@@ -13,7 +13,8 @@ pub(super) const PROGRAMS: &[Row] = &[
     ("ConVul/CVE-2013-1792", keyrings, true, [10, 11]),
     ("ConVul/CVE-2015-7550", key_read, true, [5, 4]),
     ("ConVul/CVE-2016-1972", once, false, [32, 8]),
-    ("ConVul/CVE-2016-1973", instance, true, [2, 4]),
+    // Marks do not show it: additions commute, whatever is decided on their results.
+    ("ConVul/CVE-2016-1973", instance, false, [2, 4]),
     ("ConVul/CVE-2016-7911", priority, true, [12, 2]),
     ("ConVul/CVE-2016-9806", dump, true, [8, 2]),
     ("ConVul/CVE-2017-15265", port, false, [19, 0]),

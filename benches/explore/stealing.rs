@@ -163,13 +163,19 @@ fn claimed(is: Is) {
 }
 
 /// Head and tail are one word, and the slots are used again. The thief exchanges the word, then
-/// reads the slot, which may have the next item by then.
+/// reads the slot, which may have the next item by then. Fixed, it reads first, and the word counts
+/// its changes: otherwise it may be the same again, and the slot another.
 fn packed(is: Is) {
-    const SLOTS: i32 = 2;
     let state = Var::new(0);
-    let slots: [Var; SLOTS as usize] = array::from_fn(|_| Var::new(-1));
-    let unpack = |word: i32| (word >> 8, word & 0xff);
-    let slot = |at: i32| &slots[(at % SLOTS) as usize];
+    let slots: [Var; ITEMS] = array::from_fn(|_| Var::new(-1));
+    // Three items are there at a time, at most.
+    let in_use = if is.fixed() { ITEMS } else { 2 };
+    let unpack = |word: i32| (word >> 8 & 0xff, word & 0xff);
+    let changed = |word: i32, head: i32, tail: i32| {
+        let changes = if is.fixed() { (word >> 16) + 1 } else { 0 };
+        changes << 16 | head << 8 | tail
+    };
+    let slot = |at: i32| &slots[at as usize % in_use];
     let steal = || {
         is.atomic(|| {
             let word = state.get();
@@ -178,7 +184,7 @@ fn packed(is: Is) {
                 return None;
             }
             let before = is.fixed().then(|| slot(head).get());
-            let is_mine = state.replace(word, (head + 1) << 8 | tail);
+            let is_mine = state.replace(word, changed(word, head + 1, tail));
             is_mine.then(|| before.unwrap_or_else(|| slot(head).get()))
         })
     };
@@ -190,7 +196,7 @@ fn packed(is: Is) {
                 return None;
             }
             let item = slot(tail - 1).get();
-            if state.replace(word, head << 8 | (tail - 1)) {
+            if state.replace(word, changed(word, head, tail - 1)) {
                 return Some(item);
             }
         }
@@ -200,7 +206,7 @@ fn packed(is: Is) {
             let word = state.get();
             let (head, tail) = unpack(word);
             slot(tail).set(item);
-            if state.replace(word, head << 8 | (tail + 1)) {
+            if state.replace(word, changed(word, head, tail + 1)) {
                 return;
             }
         }

@@ -394,7 +394,8 @@ impl World {
         let mut has_rested = false;
         loop {
             let next = state.choose(has_rested);
-            has_rested = matches!(next, Next::Rest);
+            // What a stranger changes is seen by looking, so that follows each rest.
+            has_rested = matches!(next, Next::Rest | Next::Stuck(StuckKind::Livelock));
             state = match next {
                 Next::Seat(next) => {
                     if me != Some(next) {
@@ -453,10 +454,6 @@ impl World {
         let grace = self.grace();
         while since.elapsed() < grace {
             state = self.rest(state)?;
-            if only_looks {
-                // What a stranger changes is seen by looking.
-                state.idle -= 1;
-            }
             if only_looks || state.changes != changes || state.somebody_can() {
                 return Some(state);
             }
@@ -582,7 +579,7 @@ impl State {
         if self.idle % IDLE == 0 && !has_rested {
             return Err(Next::Rest);
         }
-        if self.idle > LIVELOCK && !somebody_is_outside {
+        if self.idle > LIVELOCK && !somebody_is_outside && !has_rested {
             return Err(Next::Stuck(StuckKind::Livelock));
         }
         Ok(Offer::Choose(looks_again))
