@@ -94,10 +94,10 @@ impl Is {
 
     /// Runs `f` as one transaction, where the variant has marks.
     fn atomic<R>(self, f: impl FnOnce() -> R) -> R {
-        if self == Is::Bug {
-            return f();
+        if self == Is::Marked {
+            return aerodrome::atomic_block! { f() };
         }
-        aerodrome::atomic_block! { f() }
+        f()
     }
 }
 

@@ -233,9 +233,10 @@ impl<'a, R: Termination, F: Fn() -> R + Sync> Explorer<'a, F> {
 
     /// Runs the test once, by a plan that is only lent.
     fn run_by(&mut self, plan: &mut (dyn Plan + Send)) -> (Run, Option<Recording>) {
-        let lent: *mut (dyn Plan + Send + '_) = plan;
+        type Borrowed<'a> = *mut (dyn Plan + Send + 'a);
+        let lent: Borrowed<'_> = plan;
         // SAFETY: only the lifetime changes; see `Lent`.
-        let lent = Lent(unsafe { std::mem::transmute::<*mut (dyn Plan + Send + '_), _>(lent) });
+        let lent = Lent(unsafe { std::mem::transmute::<Borrowed<'_>, Borrowed<'static>>(lent) });
         let mut planner: Planner = Recorder::new(Box::new(lent), Name::Mix, self.settings.seed);
         planner.begin();
         let mut run = self.run(planner);

@@ -261,9 +261,10 @@ unsafe impl Send for ProbePointer {}
 
 impl ProbePointer {
     fn new(probe: Probe<'_>) -> Self {
-        let probe: *const (dyn Fn() -> bool + '_) = probe;
+        type Borrowed<'a> = *const (dyn Fn() -> bool + 'a);
+        let probe: Borrowed<'_> = probe;
         // SAFETY: only the lifetime changes; see `Wanted`.
-        Self(unsafe { std::mem::transmute::<*const (dyn Fn() -> bool + '_), _>(probe) })
+        Self(unsafe { std::mem::transmute::<Borrowed<'_>, Borrowed<'static>>(probe) })
     }
 
     fn ask(self) -> bool {
@@ -1042,10 +1043,21 @@ fn changes(what: What) -> bool {
         CompareExchange, Downgrade, Exit, Notify, ReadWrite, Send, Signal, UpdateAdd, UpdateAnd,
         UpdateChannel, UpdateInit, UpdateMax, UpdateMin, UpdateOr, UpdateXor, Write,
     };
-    match what {
-        Write | ReadWrite | CompareExchange | UpdateAdd | UpdateAnd | UpdateOr | UpdateXor => true,
-        UpdateMax | UpdateMin | UpdateInit | UpdateChannel => true,
-        Downgrade | Notify | Signal | Send | Exit => true,
-        _ => false,
-    }
+    let is_value = matches!(
+        what,
+        Write | ReadWrite | CompareExchange | UpdateAdd | UpdateAnd | UpdateOr | UpdateXor
+    );
+    let is_other = matches!(
+        what,
+        UpdateMax
+            | UpdateMin
+            | UpdateInit
+            | UpdateChannel
+            | Downgrade
+            | Notify
+            | Signal
+            | Send
+            | Exit
+    );
+    is_value || is_other
 }

@@ -2,6 +2,11 @@
 //! Explored programs: the bug of each is found, on schedules that nothing but the plan has chosen,
 //! and its right neighbours are silent on all of them.
 
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the benchmark's, which needs more of it"
+)]
 #[path = "../../benches/explore/mod.rs"]
 mod programs;
 

@@ -30,9 +30,12 @@ fn freely(each: impl Fn(usize) + Sync) {
     });
 }
 
+/// What a strand does; it calls what it is given where the other may come in.
+type Strand<'a> = &'a (dyn Fn(&dyn Fn()) + Sync);
+
 /// Runs two strands, of which each step waits for its turn: `order` says whose.
 #[track_caller]
-fn in_order(order: &[usize], strands: [&(dyn Fn(&dyn Fn()) + Sync); 2]) {
+fn in_order(order: &[usize], strands: [Strand<'_>; 2]) {
     let turns = Turns::new(order);
     thread::scope(|s| {
         for (me, strand) in strands.into_iter().enumerate() {
