@@ -298,7 +298,9 @@ mod outside {
             let (flag, count) = (RealBool::new(false), Mutex::new(0));
             thread::scope(|s| {
                 s.spawn(|| {
-                    while !flag.load(Ordering::Acquire) {}
+                    while !flag.load(Ordering::Acquire) {
+                        std::hint::spin_loop();
+                    }
                     *count.lock().unwrap() += 1;
                 });
                 *count.lock().unwrap() += 1;
