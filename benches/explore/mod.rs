@@ -14,7 +14,7 @@ use aerodrome::thread;
 
 /// Which variant of a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Is {
+pub(crate) enum Is {
     /// Wrong, and an assertion or a deadlock shows it.
     Bug,
     /// As wrong. It asserts nothing; what was meant to be atomic is marked.
@@ -25,7 +25,7 @@ pub enum Is {
 
 /// A program and what was published of it.
 #[derive(Debug)]
-pub struct Program {
+pub(crate) struct Program {
     /// The published name, by which the table is ordered.
     pub name: &'static str,
     /// What runs it.
@@ -38,7 +38,7 @@ pub struct Program {
 
 /// A published median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
+pub(crate) enum Published {
     /// So many schedules.
     After(u32),
     /// It was not found.
@@ -48,7 +48,7 @@ pub enum Published {
 }
 
 /// All programs, by name.
-pub fn all() -> Vec<Program> {
+pub(crate) fn all() -> Vec<Program> {
     let rooms = [
         classic::PROGRAMS,
         convul::PROGRAMS,

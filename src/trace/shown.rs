@@ -18,6 +18,7 @@ pub(crate) fn clean(name: &str) -> String {
 }
 
 /// A message of several lines, each of them clean.
+#[cfg(any(test, feature = "check", feature = "cli"))]
 pub(crate) fn clean_lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(clean).collect();
     lines.join("\n")
