@@ -258,7 +258,7 @@ pub(crate) fn wait_for<'a>(
 
 /// The same of an operation that gives up at a deadline, which has passed where the strand's time is
 /// up.
-#[cfg(any(feature = "parking_lot", feature = "crossbeam-utils"))]
+#[cfg(feature = "parking_lot")]
 #[inline]
 pub(crate) fn wait_until<'a>(
     intent: impl FnOnce() -> Intent<'a>,

@@ -34,7 +34,7 @@ pub(crate) use self::buffer::{code, pool};
     feature = "crossbeam-utils"
 ))]
 pub(crate) use self::control::left_until;
-#[cfg(any(feature = "parking_lot", feature = "crossbeam-utils"))]
+#[cfg(feature = "parking_lot")]
 pub(crate) use self::control::wait_until;
 #[cfg(feature = "crossbeam-channel")]
 pub(crate) use self::control::{Choice, pick};
