@@ -26,22 +26,35 @@ fn cost(name: &str, arguments: &[&str], trace: &str) -> Cost {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
+    let id = child.id() as libc::pid_t;
     let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    // SAFETY: our own child, which nobody else waits for, and room for both answers.
-    let usage = unsafe {
-        let child = child.id() as libc::pid_t;
-        assert_eq!(
-            libc::wait4(child, &mut status, 0, usage.as_mut_ptr()),
-            child
-        );
-        usage.assume_init()
+    // What the kernel counts as its most includes that of this process, from before the `exec`.
+    let mut memory = 0;
+    let usage = loop {
+        // SAFETY: our own child, which nobody else waits for, and room for both answers.
+        let ended = unsafe { libc::wait4(id, &mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+        if ended == id {
+            // SAFETY: the call has filled it.
+            break unsafe { usage.assume_init() };
+        }
+        assert_eq!(ended, 0, "{arguments:?}");
+        memory = peak_of(id).unwrap_or(memory);
+        std::thread::sleep(Duration::from_millis(2));
     };
     assert_eq!(status, 0, "{arguments:?}");
     let seconds = usage.ru_utime.tv_sec as f64 + usage.ru_utime.tv_usec as f64 / 1e6;
     Cost {
         time: Duration::from_secs_f64(seconds),
-        memory: usage.ru_maxrss / 1024,
+        memory,
     }
+}
+
+/// The most memory that a process has had so far, in MiB.
+fn peak_of(process: libc::pid_t) -> Option<i64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: i64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024)
 }
 
 /// So many transactions are open, and touch the same few variables in turn.
