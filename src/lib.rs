@@ -191,6 +191,58 @@
 //!
 #![doc = include_str!("../docs/rules.md")]
 //!
+//! # Async code
+//!
+//! `#[atomic] async fn` is a transaction from its first poll to its completion: other tasks run at
+//! its `.await`s, and must not be seen there.
+//!
+//! ```
+//! # #[cfg(all(feature = "check", feature = "tokio"))]
+//! # {
+//! use aerodrome::atomic;
+//! use aerodrome::tokio; // with the feature `tokio`: shadows the crate
+//! use aerodrome::tokio::sync::RwLock;
+//! use std::sync::Arc;
+//!
+//! #[atomic]
+//! async fn token(token: &RwLock<Option<u32>>) -> u32 {
+//!     let known = *token.read().await; // given back here, ...
+//!     match known {
+//!         Some(known) => known,
+//!         None => {
+//!             tokio::task::yield_now().await; // .. a request, during which another does the same
+//!             *token.write().await.insert(7)
+//!         }
+//!     }
+//! }
+//!
+//! let outcome = aerodrome::check(|| {
+//!     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//!     runtime.block_on(async {
+//!         let shared = Arc::new(RwLock::new(None));
+//!         let other = shared.clone();
+//!         let task = tokio::spawn(async move { token(&other).await });
+//!         token(&shared).await;
+//!         task.await.unwrap();
+//!     });
+//! });
+//! assert_eq!(outcome.violations[0].message, "`token` is not atomic");
+//! # }
+//! ```
+//!
+//! - **What is one after the other** is told by tasks, not by threads: each task is a strand, and so
+//!   is each branch of `join!` and `select!` outside of transactions. Under an executor other than
+//!   tokio, wrap what it spawns in [`future::task`], and what one task polls side by side in
+//!   [`future::branch`].
+//! - **Cancelled half-way.** A future may be dropped at each `.await`. Where a run of a block was
+//!   dropped after it had written something, and its destructors did not write that again, while a
+//!   complete run goes on from there, a report says so: `` `grow` was cancelled after it changed
+//!   `size` ``. `cargo run --example pool --features check,tokio` shows one, and the remedy.
+//!   `AERODROME_CANCELLED=off` turns it off.
+//! - **Looked, then subscribed.** To subscribe to a channel and to begin to wait are updates that
+//!   end the transaction: who looks at the state first misses what is sent in between, and is
+//!   reported; who subscribes first is not.
+//!
 //! # What it cannot see
 //!
 //! - **Other schedules**, unless [asked to predict](#other-schedules): a bug that this run did not
@@ -202,8 +254,8 @@
 //! - **Weak memory.** Tracked atomics are sequentially consistent, whatever their `Ordering` says.
 //!   That is what [loom](https://docs.rs/loom) and Miri are for; data races in unsafe code are
 //!   ThreadSanitizer's and Miri's.
-//! - **Time between processes, and async tasks.** A thread is what runs; tasks that share a thread
-//!   are one thread. An `async fn` cannot be marked.
+//! - **Time between processes**, and tasks that other crates spawn: each counts as part of the
+//!   thread that polls it (see [async code](#async-code)).
 //! - **Blocks that nobody marked.**
 //!
 //! # Other schedules
@@ -373,6 +425,7 @@ mod dense;
 pub mod explore;
 #[cfg(feature = "trace")]
 mod forecast;
+pub mod future;
 pub mod hint;
 #[cfg(feature = "trace")]
 mod json;
@@ -399,6 +452,8 @@ mod record;
 pub mod report;
 pub mod sync;
 pub mod thread;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 #[cfg(feature = "trace")]
 pub mod trace;
 pub mod watch;
@@ -428,6 +483,8 @@ pub mod __private {
 
     #[cfg(feature = "check")]
     pub use crate::collect::run_test;
+    #[cfg(feature = "check")]
+    pub use crate::future::atomic_future;
     pub use crate::mark::ExitCode;
     #[cfg(not(feature = "check"))]
     pub use crate::mark::run_test;
@@ -437,4 +494,7 @@ pub mod __private {
     pub use crate::operation::{Access, Operation, operate};
     #[cfg(feature = "check")]
     pub use std::panic::Location;
+
+    #[cfg(all(feature = "check", feature = "tokio"))]
+    pub use ::tokio;
 }

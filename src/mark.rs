@@ -6,9 +6,9 @@
 #[cfg(feature = "check")]
 mod block;
 #[cfg(feature = "check")]
-pub(crate) use block::untracked_blocks;
-#[cfg(feature = "check")]
 pub use block::{Block, Transaction, begin, depth, outermost};
+#[cfg(feature = "check")]
+pub(crate) use block::{end, untracked_blocks};
 
 #[cfg(feature = "check")]
 use std::panic::Location;
@@ -65,14 +65,53 @@ use std::process::Termination;
 /// [`#[not_atomic]`](macro@crate::not_atomic) or have an `#[atomic]` of their own, and except a
 /// `const fn`, which can perform no tracked operation.
 ///
-/// A `const fn` cannot be marked itself (a transaction begins at run time), nor an `async fn`
-/// (other tasks run between its steps): that is a compile error. For a part of a function there is
-/// [`atomic_block!`](crate::atomic_block).
+/// A `const fn` cannot be marked itself: a transaction begins at run time. For a part of a function
+/// there is [`atomic_block!`](crate::atomic_block).
+///
+/// # Async functions
+///
+/// A marked `async fn` is a transaction from its first poll to its completion, whatever other tasks
+/// do at its `.await`s, and on whatever threads it is polled. Dropped before that, it ends where it
+/// was. What it polls is part of it, and so are tasks that it spawns, until it ends.
+///
+/// ```
+/// use aerodrome::atomic;
+/// use aerodrome::sync::Mutex;
+///
+/// struct Cache(Mutex<Option<String>>);
+///
+/// # async fn load() -> String { "value".to_owned() }
+/// impl Cache {
+///     #[atomic]
+///     async fn get(&self) -> String {
+///         let known = self.0.lock().unwrap().clone();
+///         match known {
+///             Some(value) => value,
+///             None => {
+///                 let value = load().await;
+///                 *self.0.lock().unwrap() = Some(value.clone());
+///                 value
+///             }
+///         }
+///     }
+/// }
+/// # let cache = Cache(Mutex::new(None));
+/// # let mut get = std::pin::pin!(cache.get());
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # assert!(std::future::Future::poll(get.as_mut(), &mut context).is_ready());
+/// ```
+///
+/// For a part of one there is [`atomic_async!`](crate::atomic_async). A function that returns a
+/// future is marked `#[atomic(future)]`: the future that its last expression makes is atomic. So is
+/// a method under `#[async_trait]`, which makes a function of that kind of an `async fn`; or
+/// `#[atomic]` stands above `#[async_trait]`.
 ///
 /// # Arguments
 ///
 /// - `name = ".."`: what reports call the block. Otherwise it is the function's name with its
 ///   type's: `Account::withdraw`.
+/// - `future`: the function returns a future, `impl Future` or `Pin<Box<dyn Future>>`, and what
+///   that does is atomic.
 /// - `pub`, on an `impl` block: marks its public methods only. Those of a trait count as public.
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
 ///
@@ -105,15 +144,16 @@ pub use aerodrome_macros::atomic;
 ///         self.0.fetch_add(1, Ordering::Relaxed)
 ///     }
 ///
-///     // An `async fn` cannot be atomic, so it has to be exempt.
+///     // For the log, where a number that is a little off is good enough.
 ///     #[not_atomic]
-///     async fn later(&self) -> u64 {
-///         self.next()
+///     fn show(&self) -> String {
+///         format!("next: {}", self.0.load(Ordering::Relaxed))
 ///     }
 /// }
 ///
 /// static COUNTER: Counter = Counter::new();
 /// assert_eq!((COUNTER.next(), COUNTER.next()), (0, 1));
+/// assert_eq!(COUNTER.show(), "next: 2");
 /// ```
 ///
 /// It needs no import: the attribute on the `impl` block reads it. Anywhere else it is a compile
@@ -230,7 +270,7 @@ pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
 /// and a panic do. In reports it has the name of the function around it, unless it is given one.
 ///
 /// Temporaries of its last expression die inside it, in every edition, as in a block of edition
-/// 2024. Do not `.await` in it: other tasks would run in the middle of the transaction.
+/// 2024. Do not `.await` in it: for that there is [`atomic_async!`](crate::atomic_async).
 #[macro_export]
 macro_rules! atomic_block {
     (name = $name:tt, { $($body:tt)* } $(,)?) => {{
@@ -243,31 +283,159 @@ macro_rules! atomic_block {
     }};
 }
 
+/// Marks a part of an async function as atomic. It is an expression, and may `.await`.
+///
+/// ```
+/// use aerodrome::atomic_async;
+/// use aerodrome::sync::Mutex;
+/// # async fn connect() -> Result<u32, String> { Ok(1) }
+///
+/// async fn grow(open: &Mutex<Vec<u32>>) -> Result<usize, String> {
+///     let count = atomic_async! {
+///         let connection = connect().await?;
+///         let mut open = open.lock().unwrap();
+///         open.push(connection);
+///         Ok::<usize, String>(open.len())
+///     }?;
+///     Ok(count)
+/// }
+/// # let open = Mutex::new(vec![]);
+/// # let mut grow = std::pin::pin!(grow(&open));
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # let grown = std::future::Future::poll(grow.as_mut(), &mut context);
+/// # assert_eq!(grown, std::task::Poll::Ready(Ok(1)));
+/// ```
+///
+/// As in an `async` block, `return` and `?` leave only this part, the value of which they give. In
+/// reports it has the name of the function around it, or one that it is given:
+/// `atomic_async!(name = "grow", { .. })`.
+#[macro_export]
+macro_rules! atomic_async {
+    (name = $name:tt, { $($body:tt)* } $(,)?) => {
+        $crate::__atomic_part! { (name: $name, at: here()) { $($body)* } }
+    };
+    ($($body:tt)*) => {
+        $crate::__atomic_part! { (at: here()) { $($body)* } }
+    };
+}
+
+/// The future of a part of an async function, awaited.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_part {
+    (($($mark:tt)*) $body:tt) => {
+        $crate::__private::atomic_future($crate::__block!($($mark)*), async $body).await
+    };
+}
+
+/// The future of a part of an async function, awaited.
+#[cfg(not(feature = "check"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_part {
+    (($($mark:tt)*) $body:tt) => {{
+        $crate::__transaction! { $($mark)* }
+        async $body.await
+    }};
+}
+
+/// The body of an async function, which returns what comes first: nothing where that has no name.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_async {
+    (() ($($mark:tt)*) $body:tt) => {
+        $crate::__private::atomic_future($crate::__block!($($mark)*), async move $body).await
+    };
+    (($($returned:tt)*) ($($mark:tt)*) $body:tt) => {
+        $crate::__private::atomic_future($crate::__block!($($mark)*), async move {
+            // The body is checked against the type that the function returns.
+            #[allow(
+                unreachable_code,
+                clippy::diverging_sub_expression,
+                clippy::empty_loop,
+                clippy::let_unit_value,
+                clippy::needless_return
+            )]
+            if false {
+                let returned: $($returned)* = loop {};
+                return returned;
+            }
+            $body
+        })
+        .await
+    };
+}
+
+/// Without `check` the body of an async function is its body.
+#[cfg(not(feature = "check"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_async {
+    ($returned:tt ($($mark:tt)*) $body:tt) => {
+        $crate::__transaction! { $($mark)* }
+        $body
+    };
+}
+
+/// The future that a function returns, which is `boxed` or not.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_future {
+    (() ($($mark:tt)*) $body:tt) => {
+        $crate::__private::atomic_future($crate::__block!($($mark)*), $body)
+    };
+    ((boxed) $mark:tt $body:tt) => {
+        $crate::real::boxed::Box::pin($crate::__atomic_future!(() $mark $body))
+    };
+}
+
+/// Without `check` it is the future.
+#[cfg(not(feature = "check"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __atomic_future {
+    ($boxed:tt ($($mark:tt)*) $body:tt) => {
+        $crate::__transaction! { $($mark)* }
+        $body
+    };
+}
+
 /// Begins the transaction of the block that it stands in. What the marks expand to; not for use by
 /// hand.
 #[cfg(feature = "check")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __transaction {
+    ($($mark:tt)*) => {
+        let _transaction = $crate::__private::begin($crate::__block!($($mark)*));
+    };
+}
+
+/// The block of a mark.
+#[cfg(feature = "check")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __block {
     (at: $($here:tt)*) => {
-        $crate::__transaction! { @ ::core::option::Option::None, $($here)* }
+        $crate::__block!(@ ::core::option::Option::None, $($here)*)
     };
     (name: $name:tt, at: $($here:tt)*) => {
-        $crate::__transaction! { @ ::core::option::Option::Some($name), $($here)* }
+        $crate::__block!(@ ::core::option::Option::Some($name), $($here)*)
     };
-    (@ $name:expr, $($here:tt)*) => {
-        // The items stand in the initialiser, where the author's code does not see them.
-        let _transaction = {
-            enum Here {}
-            static BLOCK: $crate::__private::Block =
-                $crate::__private::Block::new::<Here>(
-                    $name,
-                    ::core::module_path!(),
-                    $crate::__private::Place.$($here)*,
-                );
-            $crate::__private::begin(&BLOCK)
-        };
-    };
+    // The items stand in a block, where the author's code does not see them.
+    (@ $name:expr, $($here:tt)*) => {{
+        enum Here {}
+        static BLOCK: $crate::__private::Block =
+            $crate::__private::Block::new::<Here>(
+                $name,
+                ::core::module_path!(),
+                $crate::__private::Place.$($here)*,
+            );
+        &BLOCK
+    }};
 }
 
 /// Nothing: without `check` a marked block is a block. A name that is none is an error all the

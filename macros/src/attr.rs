@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
     pub(crate) runs: Option<u32>,
     /// `pub`: of an impl block's methods only the public ones; where it stands.
     pub(crate) public: Option<Span>,
+    /// `future`: what the returned future does is atomic; where it stands.
+    pub(crate) future: Option<Span>,
     /// `read`, `write` or `update`: what an operation does.
     pub(crate) access: Option<Ident>,
     /// `of = self.field`: the object of an operation.
@@ -28,6 +30,7 @@ pub(crate) const NAME: Known = ("name", "name = \"..\"");
 pub(crate) const CRATE: Known = ("crate", "crate = path::to::aerodrome");
 pub(crate) const RUNS: Known = ("runs", "runs = 20");
 pub(crate) const PUBLIC: Known = ("pub", "pub");
+pub(crate) const FUTURE: Known = ("future", "future");
 pub(crate) const READ: Known = ("read", "read");
 pub(crate) const WRITE: Known = ("write", "write");
 pub(crate) const UPDATE: Known = ("update", "update");
@@ -88,6 +91,7 @@ impl Arguments {
         };
         let given = match *key {
             "pub" => self.public.replace(span).is_some(),
+            "future" => self.future.replace(span).is_some(),
             "name" => self.name.replace(string(span, form, value)?).is_some(),
             "crate" => self.krate.replace(path(span, form, value)?).is_some(),
             "of" => self.object.replace(field(span, form, value)?).is_some(),

@@ -9,6 +9,14 @@
 //! }
 //! ```
 //!
+//! An `async fn` wraps its body into a future of ours, and awaits that:
+//!
+//! ```text
+//! async fn withdraw(&self) -> bool {
+//!     ::aerodrome::__atomic_async! { (bool) (at: here()) { /* the body as it was */ } }
+//! }
+//! ```
+//!
 //! No closure, so `return` and `?` leave the function, and the compiler sees the body with the
 //! return type it is checked against. The inner braces stand where the author's stood but count as
 //! written here, in edition 2024, whose rule is what a transaction needs: temporaries of the last
@@ -17,12 +25,12 @@
 
 use crate::attr::{self, Arguments, called};
 use crate::error::Error;
-use crate::item::{self, Function, Kind, braces, see_through};
+use crate::item::{self, Function, Kind, braces, is_punct, see_through};
 use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
 pub(crate) fn atomic(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
-    let known = [attr::NAME, attr::PUBLIC, attr::CRATE];
+    let known = [attr::NAME, attr::FUTURE, attr::PUBLIC, attr::CRATE];
     let arguments = Arguments::read("atomic", &known, arguments, &mut errors);
     let tokens = unwrapped(item);
     let item = match item::read(&tokens) {
@@ -241,14 +249,13 @@ fn mark(
     in_impl: bool,
     errors: &mut Vec<Error>,
 ) -> TokenStream {
-    let body = match markable(function, in_impl) {
-        Ok(body) => body,
+    let (form, body) = match markable(tokens, function, arguments, in_impl) {
+        Ok(markable) => markable,
         Err(error) => {
             errors.push(error);
             return tokens[..function.end].iter().cloned().collect();
         }
     };
-    let mut call = path(arguments, "::__transaction!");
     let mut mark = TokenStream::new();
     if let Some(name) = &arguments.name {
         mark.extend(source("name:", Span::call_site()));
@@ -257,8 +264,145 @@ fn mark(
     }
     mark.extend(source("at:", Span::call_site()));
     mark.extend(source("here()", function.name.span()));
-    call.extend([group(Delimiter::Brace, mark, Span::call_site())]);
-    with_start(tokens, function, body, call)
+    match form {
+        Form::Plain => {
+            let mut call = path(arguments, "::__transaction!");
+            call.extend([group(Delimiter::Brace, mark, Span::call_site())]);
+            with_start(tokens, function, body, call)
+        }
+        Form::Async => {
+            let returned = returned(tokens, function);
+            let call = path(arguments, "::__atomic_async!");
+            wrapped(tokens, function, body, call, returned, mark)
+        }
+        Form::Future => {
+            let call = path(arguments, "::__atomic_future!");
+            wrapped(tokens, function, body, call, TokenStream::new(), mark)
+        }
+        Form::Boxed => {
+            let call = path(arguments, "::__atomic_future!");
+            wrapped(
+                tokens,
+                function,
+                body,
+                call,
+                source("boxed", Span::mixed_site()),
+                mark,
+            )
+        }
+    }
+}
+
+/// What a marked function is.
+enum Form {
+    Plain,
+    Async,
+    /// It returns `impl Future`.
+    Future,
+    /// It returns `Pin<Box<dyn Future>>`.
+    Boxed,
+}
+
+/// The function with its body in a call of a macro: `call! { (first) (mark) { body } }`.
+fn wrapped(
+    tokens: &[TokenTree],
+    function: &Function,
+    body: &Group,
+    call: TokenStream,
+    first: TokenStream,
+    mark: TokenStream,
+) -> TokenStream {
+    let span = Span::call_site();
+    let (attributes, rest) = split_body(body);
+    let block = group(
+        Delimiter::Brace,
+        rest.into_iter().collect(),
+        body.span().resolved_at(Span::mixed_site()),
+    );
+    let arguments = [
+        group(Delimiter::Parenthesis, first, span),
+        group(Delimiter::Parenthesis, mark, span),
+        block,
+    ];
+    let arguments = group(Delimiter::Brace, arguments.into_iter().collect(), span);
+    let body = group(
+        Delimiter::Brace,
+        attributes
+            .into_iter()
+            .chain(call)
+            .chain([arguments])
+            .collect(),
+        body.span(),
+    );
+    tokens[..function.signature.end]
+        .iter()
+        .cloned()
+        .chain([body])
+        .collect()
+}
+
+/// The type that a function returns, if it says one.
+fn returned_tokens<'a>(tokens: &'a [TokenTree], function: &Function) -> &'a [TokenTree] {
+    let signature = &tokens[function.signature.clone()];
+    let mut depth = 0_usize;
+    let mut start = None;
+    for (at, token) in signature.iter().enumerate() {
+        let after_dash = at > 0 && is_punct(&signature[at - 1], '-');
+        match token {
+            token if is_punct(token, '<') => depth += 1,
+            token if is_punct(token, '>') && !after_dash => depth = depth.saturating_sub(1),
+            token if is_punct(token, '>') && depth == 0 && start.is_none() => start = Some(at + 1),
+            TokenTree::Ident(word) if depth == 0 && word.to_string() == "where" => {
+                return start.map_or(&[], |start| &signature[start..at]);
+            }
+            _ => {}
+        }
+    }
+    start.map_or(&[], |start| &signature[start..])
+}
+
+/// The type that an `async fn` returns, for its body to be checked against; nothing where it has no
+/// name.
+fn returned(tokens: &[TokenTree], function: &Function) -> TokenStream {
+    let returned = returned_tokens(tokens, function);
+    if returned.is_empty() {
+        return source("()", Span::mixed_site());
+    }
+    if words(returned).iter().any(|word| word == "impl") {
+        return TokenStream::new();
+    }
+    returned.iter().cloned().collect()
+}
+
+/// All names in the tokens, also in groups.
+fn words(tokens: &[TokenTree]) -> Vec<String> {
+    let mut words = Vec::new();
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) => words.push(word.to_string()),
+            TokenTree::Group(group) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                words.extend(self::words(&inner));
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// How a function returns a future, if it does, or its mark has told.
+fn returned_future(tokens: &[TokenTree], function: &Function, is_told: bool) -> Option<Form> {
+    let words = words(returned_tokens(tokens, function));
+    let is_future = words.iter().any(|word| word.ends_with("Future"));
+    match words.first().map(String::as_str) {
+        Some("impl") if is_future => Some(Form::Future),
+        Some("Pin" | "std" | "core" | "BoxFuture" | "LocalBoxFuture") if is_future => {
+            Some(Form::Boxed)
+        }
+        // By another name.
+        Some(_) if is_told => Some(Form::Boxed),
+        _ => None,
+    }
 }
 
 /// The function with `start` before its body, which becomes a block of its own.
@@ -286,43 +430,77 @@ fn with_start(
         .collect()
 }
 
-/// The body of a function that can be a transaction.
-fn markable(function: &Function, in_impl: bool) -> Result<&Group, Error> {
+/// What a function that can be a transaction is, and its body.
+fn markable<'a>(
+    tokens: &[TokenTree],
+    function: &'a Function,
+    arguments: &Arguments,
+    in_impl: bool,
+) -> Result<(Form, &'a Group), Error> {
     let or_exempt = if in_impl {
         "; or exempt the method with `#[not_atomic]`"
     } else {
         ""
     };
+    let name = &function.name;
+    let mut form = Form::Plain;
     for qualifier in &function.qualifiers {
         let help = match qualifier.to_string().as_str() {
             "const" => {
                 "a transaction begins and ends at run time: remove `const`, or mark the function that calls this one"
             }
-            "async" | "gen" => {
-                "what waits for others in between is not atomic: put the steps between two `.await`s into a \
-                 function of their own and mark that, or put `atomic_block! { .. }` around them"
+            "gen" => {
+                "what gives values away in between is not atomic: put the steps between two `yield`s into a \
+                 function of their own and mark that"
+            }
+            "async" => {
+                form = Form::Async;
+                continue;
             }
             _ => continue,
         };
         return Err(Error::new(
             qualifier.span(),
-            format!(
-                "`#[atomic]` expected a plain function, found `{qualifier} fn {}`",
-                function.name
-            ),
+            format!("`#[atomic]` expected a plain function, found `{qualifier} fn {name}`"),
             format!("{help}{or_exempt}"),
         ));
     }
-    function.body.as_ref().ok_or_else(|| {
+    let returned = returned_future(tokens, function, arguments.future.is_some());
+    match (returned, arguments.future, &form) {
+        (Some(returned), Some(_), Form::Plain) => form = returned,
+        (Some(_), None, Form::Plain) => {
+            return Err(Error::new(
+                name.span(),
+                format!(
+                    "`#[atomic]` found `fn {name}`, which returns a future: only making it would be atomic"
+                ),
+                format!(
+                    "write `#[atomic(future)]` for what the future does; under `#[async_trait]`, which has made \
+                     this of an `async fn`, the same, or put `#[atomic]` above it{or_exempt}"
+                ),
+            ));
+        }
+        (_, Some(span), _) => {
+            return Err(Error::new(
+                span,
+                format!(
+                    "`future` expected a function that returns `impl Future` or `Pin<Box<dyn Future>>`, found `fn {name}`"
+                ),
+                "remove it: an `async fn` is marked without it",
+            ));
+        }
+        _ => {}
+    }
+    let body = function.body.as_ref().ok_or_else(|| {
         Error::new(
-            function.name.span(),
+            name.span(),
             format!(
-                "`#[atomic]` expected a function with a body, found only the declaration of `{}`",
-                function.name
+                "`#[atomic]` expected a function with a body, found only the declaration of `{name}`"
             ),
             "mark the function where it is implemented",
         )
-    })
+    })?;
+    Ok((form, body))
 }
 
 fn mark_impl(
@@ -336,6 +514,13 @@ fn mark_impl(
             name.span(),
             "`name` expected one function, found an `impl` block",
             "remove it: methods are named after their type; or mark a method with `#[atomic(name = \"..\")]`",
+        ));
+    }
+    if let Some(span) = arguments.future {
+        errors.push(Error::new(
+            span,
+            "`future` expected one function, found an `impl` block",
+            "remove it, and mark the method that returns a future with `#[atomic(future)]`",
         ));
     }
     let arguments = Arguments {

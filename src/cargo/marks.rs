@@ -108,6 +108,37 @@ struct Function<'a> {
     signature: &'a syn::Signature,
     attributes: &'a [syn::Attribute],
     is_public_method: bool,
+    /// Whether an attribute of its impl block makes another function of it, if it is `async`.
+    is_desugared: bool,
+}
+
+/// Whether a type is one by which a function returns a future. Such a function makes the future and
+/// does nothing yet.
+fn is_future(returned: &syn::ReturnType) -> bool {
+    let syn::ReturnType::Type(_, returned) = returned else {
+        return false;
+    };
+    let ends_in = |path: &syn::Path, names: &dyn Fn(&str) -> bool| {
+        let last = path.segments.last();
+        last.is_some_and(|last| names(&last.ident.to_string()))
+    };
+    match &**returned {
+        syn::Type::ImplTrait(hidden) => hidden.bounds.iter().any(|bound| {
+            matches!(bound, syn::TypeParamBound::Trait(it) if ends_in(&it.path, &|name| name == "Future"))
+        }),
+        syn::Type::Path(named) => {
+            ends_in(&named.path, &|name| name == "Pin" || name.ends_with("BoxFuture"))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an item has the attribute that makes plain functions of its `async` ones.
+fn is_async_trait(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let last = attribute.path().segments.last();
+        last.is_some_and(|name| name.ident == "async_trait")
+    })
 }
 
 impl Function<'_> {
@@ -119,7 +150,8 @@ impl Function<'_> {
             last.is_some_and(|name| marks.iter().any(|mark| name.ident == mark))
         };
         self.signature.constness.is_none()
-            && self.signature.asyncness.is_none()
+            && !(self.is_desugared && self.signature.asyncness.is_some())
+            && !is_future(&self.signature.output)
             && !self.attributes.iter().any(has_mark)
     }
 }
@@ -205,6 +237,7 @@ impl Walk<'_> {
                         signature: &function.sig,
                         attributes: &function.attrs,
                         is_public_method: false,
+                        is_desugared: false,
                     };
                     self.function(&function, after);
                 }
@@ -250,6 +283,7 @@ impl Walk<'_> {
                     signature: &method.sig,
                     attributes: &method.attrs,
                     is_public_method: is_public && takes_self,
+                    is_desugared: is_async_trait(&block.attrs),
                 };
                 self.function(&function, after);
             }
@@ -268,6 +302,7 @@ impl Walk<'_> {
                         signature: &method.sig,
                         attributes: &method.attrs,
                         is_public_method: false,
+                        is_desugared: is_async_trait(&declared.attrs),
                     };
                     self.function(&function, after);
                 }
@@ -380,9 +415,37 @@ mod inner { fn first() {} }
                 "const fn new() {}",
                 "const fn new() {} #[aerodrome::atomic]",
             )
+            .replace(
+                "pub fn get(&self) {}",
+                "pub fn get(&self) {} #[aerodrome::atomic]",
+            )
             .replace("fn set(&self) {}", "fn set(&self) {} #[aerodrome::atomic]");
         assert_eq!(text, expected);
         syn::parse_file(&text).unwrap();
+    }
+
+    #[test]
+    fn async_functions_are_marked_where_they_stay_async() {
+        const TEXT: &str = "\
+impl Account {
+    async fn get(&self) {}
+    fn hidden(&self) -> impl Future<Output = u8> { async { 1 } }
+    fn boxed(&self) -> Pin<Box<dyn Future<Output = u8>>> { todo!() }
+}
+#[async_trait::async_trait]
+impl Store for Account {
+    async fn put(&self) {}
+    fn len(&self) {}
+}
+";
+        let text = marked(TEXT, &["Account::*"], &[]);
+        let expected = TEXT
+            .replace(
+                "Account {\n    async fn get",
+                "Account { #[aerodrome::atomic]\n    async fn get",
+            )
+            .replace("put(&self) {}", "put(&self) {} #[aerodrome::atomic]");
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn copy(project: &Project, marks: &Marks) -> Result<Option<PathBuf>, 
     }
     if let [first, ..] = marks.unused().as_slice() {
         return Err(Failure::new(format!(
-            "`{first}` expected to match a function that is neither `const` nor `async`, \
+            "`{first}` expected to match a function that is not `const` and returns no future, \
              found none in the members of {}",
             project.root.display()
         )));

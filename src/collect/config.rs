@@ -57,6 +57,7 @@ pub struct Config {
     pub(crate) semantics: Semantics,
     pub(crate) engine: EngineKind,
     pub(crate) predict: Predict,
+    pub(crate) cancelled: bool,
     pub(crate) trace: Option<PathBuf>,
     /// Whoever judges in place of this process.
     pub(crate) observer: Option<Address>,
@@ -73,6 +74,7 @@ impl Default for Config {
             semantics: Semantics::default(),
             engine: EngineKind::default(),
             predict: Predict::default(),
+            cancelled: true,
             trace: None,
             observer: None,
             report: None,
@@ -188,6 +190,7 @@ impl Config {
                 ],
                 default.predict,
             )?,
+            cancelled: switch("AERODROME_CANCELLED", default.cancelled)?,
             trace: path("AERODROME_TRACE"),
             observer: observer("AERODROME_OBSERVER")?,
             report: path("AERODROME_REPORT"),
@@ -218,6 +221,12 @@ impl Config {
     /// What becomes of predictions.
     pub fn predict(mut self, predict: Predict) -> Self {
         self.predict = predict;
+        self
+    }
+
+    /// Whether runs of async blocks that were cancelled half-way are reported.
+    pub fn cancelled(mut self, on: bool) -> Self {
+        self.cancelled = on;
         self
     }
 

@@ -126,10 +126,7 @@ impl Live {
     pub(super) fn known_name(&self, id: StrandId) -> Option<String> {
         match self.strands.get(id.0)? {
             // SAFETY: `strand_exited` comes before the strand is freed.
-            StrandName::Alive(strand) => unsafe { strand.as_ref() }
-                .name
-                .get()
-                .map(|it| it.to_string()),
+            StrandName::Alive(strand) => unsafe { strand.as_ref() }.display_name(),
             StrandName::Gone(name) => Some(name.clone()),
         }
     }

@@ -5,6 +5,7 @@
 //! now (a join by a family's first strand, the end of a test, the end of the process) drains by
 //! itself.
 
+mod cancelled;
 mod config;
 mod deliver;
 mod export;

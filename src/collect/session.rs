@@ -1,7 +1,11 @@
 //! One process's run: every merged event is judged, written and counted.
 
+use std::hash::BuildHasher;
 use std::ptr::NonNull;
 
+use rustc_hash::FxBuildHasher;
+
+use super::cancelled::{Cancelled, Torn};
 use super::config::{Config, Predict};
 use super::export::Export;
 use super::families::{Families, Findings, Involved};
@@ -29,6 +33,7 @@ pub(super) struct Session {
     /// What went wrong without being reason enough to stop.
     complaints: Vec<String>,
     memory: Memory,
+    cancelled: Cancelled,
     repeats: Repeats,
     /// Whether events are judged, perhaps predicted from, and nothing else: no trace, no window, no
     /// stacks and no property.
@@ -67,6 +72,7 @@ impl Session {
             families: Families::default(),
             complaints: Vec::new(),
             memory: Memory::default(),
+            cancelled: Cancelled::default(),
             repeats: Repeats::default(),
             lean: false,
             counts: Counts::default(),
@@ -140,6 +146,7 @@ impl Session {
 
     /// What a family was asked for, or has to tell at the end of its first strand.
     pub(super) fn take_all(&mut self, family: u32) -> Findings {
+        self.cancelled.forget(family);
         self.families.take_all(family, &self.live)
     }
 
@@ -193,6 +200,35 @@ impl Session {
                 ..Extras::default()
             };
             Report::new(violation, live, &extras)
+        };
+        let is_new = self.families.add(involved, live, report);
+        self.counts.violations += u64::from(is_new);
+        self.counts.repeats += u64::from(!is_new);
+    }
+
+    /// Takes what an event, which was counted last, shows of a cancelled run.
+    #[inline]
+    fn watch_cancelled(&mut self, event: &Event) {
+        if self.cancelled.is_watching() {
+            for torn in self.cancelled.event(event, self.counts.events) {
+                self.report_torn(&torn);
+            }
+        }
+    }
+
+    /// Reports a run that was cancelled half-way.
+    #[cold]
+    fn report_torn(&mut self, torn: &Torn) {
+        let (violation, live) = (&torn.violation, &self.live);
+        let mut involved = self.involved(violation);
+        involved.signature = FxBuildHasher.hash_one(torn.places);
+        let window = self.window.as_ref();
+        let report = || {
+            let extras = Extras {
+                window,
+                ..Extras::default()
+            };
+            Report::cancelled(violation, live, &extras)
         };
         let is_new = self.families.add(involved, live, report);
         self.counts.violations += u64::from(is_new);
@@ -302,6 +338,7 @@ impl Session {
         let position = self.counts.events;
         self.counts.transactions += u64::from(event.op == Op::Begin);
         self.memory.event(event.strand, position);
+        self.watch_cancelled(&event);
         let live = &self.live;
         let written = self.export.write(|trace| trace.event_with(&event, live));
         self.note(written);
@@ -345,6 +382,7 @@ impl Session {
     #[inline]
     fn lean_event(&mut self, event: &Event) {
         self.counts.events += 1;
+        self.watch_cancelled(event);
         if self.families.has_unclaimed() {
             self.families.touch(event, &self.live);
         }
@@ -416,7 +454,7 @@ impl Sink for Session {
     #[inline]
     fn is_quiet(&self) -> bool {
         let is_watched = !self.lean || self.predicts() || self.families.has_unclaimed();
-        !is_watched && self.checker.is_quiet()
+        !is_watched && !self.cancelled.is_watching() && self.checker.is_quiet()
     }
 
     #[inline]
@@ -441,12 +479,20 @@ impl Sink for Session {
         if !strand.forked {
             self.families.begin(family, id, strand.origin());
         }
+        if strand.is_run.get() && self.config.cancelled && !self.is_observed() {
+            self.cancelled.begin(StrandId(id), family);
+        }
     }
 
     fn strand_exited(&mut self, id: u32) {
         self.live.strand_exited(id);
+        self.cancelled.exit(StrandId(id));
         self.counts.exits += 1;
+        let family = self.families.of(StrandId(id));
         let is_test = self.families.exit(id, &self.live);
+        if is_test {
+            self.cancelled.forget(family);
+        }
         self.counts.tests += u64::from(is_test);
     }
 
@@ -483,7 +529,12 @@ impl Sink for Session {
         self.memory.stack(StrandId(strand), stack);
     }
 
+    fn cancelled(&mut self, strand: u32) {
+        self.cancelled.cancel(StrandId(strand));
+    }
+
     fn panicked(&mut self, strand: u32) {
+        self.cancelled.panic(StrandId(strand));
         if let Some(begin) = self.checker.open_since(StrandId(strand)) {
             self.memory.left_by_panic(StrandId(strand), begin);
         }

@@ -204,9 +204,15 @@ pub fn begin(block: &'static Block) -> Transaction {
 impl Drop for Transaction {
     #[inline(always)]
     fn drop(&mut self) {
-        if !record::try_end() {
-            end_slow();
-        }
+        end();
+    }
+}
+
+/// A run of a block ends.
+#[inline(always)]
+pub(crate) fn end() {
+    if !record::try_end() {
+        end_slow();
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use self::ops::{
 #[cfg(feature = "parking_lot")]
 pub(crate) use self::ops::{Gate, Holder, about_to_wait};
 pub(crate) use self::strand::{
-    Child, Origin, Pen, Runner, Strand, Suspended, Untracked, current, current_name, exit,
-    is_first_of_family, name_current_strand, never_track_this_thread, new_family, open_blocks, pen,
-    regroup, step, untracked,
+    Child, Fiber, Origin, Part, Pen, Runner, Strand, Suspended, Untracked, current, current_name,
+    deliver_here, exit, is_first_of_family, name_current_strand, never_track_this_thread,
+    new_family, open_blocks, pen, regroup, step, untracked,
 };

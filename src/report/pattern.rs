@@ -61,6 +61,8 @@ pub enum Pattern {
     Order,
     /// More than two parties: `chain-3` and so on.
     Chain(usize),
+    /// No cycle: the run of an async block was dropped half-way: `cancelled`.
+    Cancelled,
     /// The engine keeps no edges: `unknown`.
     Unknown,
 }
@@ -73,6 +75,7 @@ impl fmt::Display for Pattern {
             Pattern::LockOrder => f.write_str("lock-order"),
             Pattern::Order => f.write_str("order"),
             Pattern::Chain(parties) => write!(f, "chain-{parties}"),
+            Pattern::Cancelled => f.write_str("cancelled"),
             Pattern::Unknown => f.write_str("unknown"),
         }
     }
@@ -108,6 +111,7 @@ impl FromStr for Pattern {
             "two-objects" => Some(Pattern::TwoObjects),
             "lock-order" => Some(Pattern::LockOrder),
             "order" => Some(Pattern::Order),
+            "cancelled" => Some(Pattern::Cancelled),
             "unknown" => Some(Pattern::Unknown),
             _ => match name.strip_prefix("chain-") {
                 Some(parties) => parties.parse().ok().map(Pattern::Chain),
@@ -115,7 +119,7 @@ impl FromStr for Pattern {
             },
         }
         .ok_or_else(|| {
-            format!("unknown pattern \"{name}\", expected read-write-write or its like, two-objects, lock-order, order, chain-3 or unknown")
+            format!("unknown pattern \"{name}\", expected read-write-write or its like, two-objects, lock-order, order, chain-3, cancelled or unknown")
         })
     }
 }

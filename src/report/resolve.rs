@@ -53,6 +53,26 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Resolves a run that was cancelled half-way: the run and a complete one, with an edge between
+    /// the last write that stays and the first that is missing, which is no reason for an order.
+    pub(crate) fn cancelled(
+        violation: &Violation,
+        names: &dyn Names,
+        extras: &Extras<'_>,
+    ) -> Report {
+        let mut report = Report::new(violation, names, extras);
+        let ends = report.edges.first().copied();
+        report.edges.clear();
+        report.chain.clear();
+        report.pattern = Pattern::Cancelled;
+        if let Some(Edge { from, to }) = ends {
+            words::tell_cancelled(&mut report, from, to);
+        }
+        report
+    }
+}
+
 /// An event of a transaction.
 fn event_of(violation: &Violation, transaction: usize) -> u64 {
     let leaves = violation

@@ -119,6 +119,10 @@ fn describe(rule: Pattern) -> Value {
             "Chain",
             "Several transactions of other threads together came into the middle of the block.",
         ),
+        Pattern::Cancelled => (
+            "CancelledHalfWay",
+            "A future was dropped after a part of what belongs together was written.",
+        ),
         Pattern::Unknown => (
             "NotSerializable",
             "No order of the transactions explains the run.",

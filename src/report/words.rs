@@ -25,6 +25,40 @@ pub(super) fn tell(report: &mut Report) {
     (report.explanation, report.chain, report.help) = (explanation, chain, help);
 }
 
+/// Fills in what the report says of a run that was cancelled half-way, whose two accesses are the
+/// last write that stays and the first that is missing.
+pub(super) fn tell_cancelled(report: &mut Report, kept: usize, missing: usize) {
+    let (Some(kept), Some(missing)) = (report.access(kept), report.access(missing)) else {
+        return;
+    };
+    let what = report.blamed().map(|run| party(run, "an async block"));
+    let what = what.unwrap_or_default();
+    let place = |access: &Access| match &access.place {
+        Some(place) => format!(" at {place}"),
+        None => String::new(),
+    };
+    let (a, b) = (object_label(report, kept), object_label(report, missing));
+    let message = format!(
+        "{what} was cancelled after it changed {a}{}; a complete run also changes {b}{}",
+        place(kept),
+        place(missing)
+    );
+    let explanation = format!(
+        "the future was dropped at an `.await` after ({}): what it had written by then stays, and what a complete run does at ({}) was not done",
+        kept.number, missing.number
+    );
+    let help = vec![
+        format!(
+            "undo ({}) in a destructor that is disarmed when all is done, or do both after the last `.await`",
+            kept.number
+        ),
+        "run it in a task of its own, which goes on when its caller does not wait any more"
+            .to_owned(),
+        "where a half-done update is meant: `AERODROME_CANCELLED=off`".to_owned(),
+    ];
+    (report.message, report.explanation, report.help) = (message, explanation, help);
+}
+
 fn headline(report: &Report) -> String {
     let what = match report.blamed() {
         None => "the trace".to_string(),
@@ -182,7 +216,7 @@ fn explanation(report: &Report, detour: Detour<'_>) -> String {
             "{} transactions of other threads came between {from} and {to}, each after the one before: together they make this block come before itself",
             report.transactions.len() - 1
         ),
-        Pattern::Unknown => String::new(),
+        Pattern::Cancelled | Pattern::Unknown => String::new(),
     };
     match report.tier {
         Tier::Observed => text,
@@ -454,7 +488,7 @@ fn help_with_more(report: &Report, detour: Detour<'_>) -> Vec<String> {
         Pattern::Chain(_) | Pattern::Order => format!(
             "hold one lock from ({from}) to ({to}) that every other step of the cycle takes as well"
         ),
-        Pattern::Unknown | Pattern::OneObject(..) => return Vec::new(),
+        Pattern::Cancelled | Pattern::Unknown | Pattern::OneObject(..) => return Vec::new(),
     }]
 }
 

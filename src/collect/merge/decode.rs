@@ -24,6 +24,7 @@ impl Merge {
         };
         match record.what() {
             Unwind => sink.panicked(strand.0),
+            Cancel => sink.cancelled(strand.0),
             Stack => sink.stack(strand.0, target),
             Watched => self.is_watched = true,
             // Only now: what comes next among watched variables comes after this, whatever the

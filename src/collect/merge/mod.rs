@@ -60,6 +60,8 @@ pub(super) trait Sink {
     fn holds(&self, whose: Whose) -> bool;
     /// The strand's next event has this stack.
     fn stack(&mut self, strand: u32, stack: u32);
+    /// The future of the strand's transaction is dropped.
+    fn cancelled(&mut self, strand: u32);
     /// The strand's transaction ends next, by a panic.
     fn panicked(&mut self, strand: u32);
 }
@@ -332,8 +334,8 @@ impl Merge {
     fn is_ready(&mut self, record: &Record) -> bool {
         use What::*;
         match record.what() {
-            Block | Unwind | Split | Restart | Pause | Notify | Value | Written | Fork | Detach
-            | Exit | Family | GuardRead | GuardWrite | Stack => true,
+            Block | Unwind | Cancel | Split | Restart | Pause | Notify | Value | Written | Fork
+            | Detach | Exit | Family | GuardRead | GuardWrite | Stack => true,
             Join => self.lives.has_exited(record.target()),
             Watched => self.watched == record.ticket(),
             Define | Send => !self.tickets.position(record.target()).is_defined(),

@@ -219,6 +219,9 @@ pub(crate) enum What {
     Stack,
     /// A `try_lock` found the lock taken. Not an access, so it draws no ticket.
     Busy,
+    /// The future of a block's run is dropped before it is complete. What follows up to the end of
+    /// the block is what that does.
+    Cancel,
 
     /// A guard touches what it guards: the lock's own records keep this in its place, so it draws
     /// no ticket.
@@ -378,4 +381,5 @@ impl What {
 /// Whether guards may be given back by other strands than those that took them. The order of a
 /// strand's own records does not keep such a release behind its acquire, so every one has its own
 /// ticket.
-pub(crate) const GUARDS_MOVE: bool = cfg!(feature = "parking_lot-send_guard");
+pub(crate) const GUARDS_MOVE: bool =
+    cfg!(any(feature = "parking_lot-send_guard", feature = "tokio"));

@@ -108,6 +108,15 @@ impl Pen {
         self.divide(What::Split, code::site(site));
     }
 
+    /// What comes up to the end of the block is the drop of a future that was not complete.
+    pub(crate) fn cancel(self, site: &'static Location<'static>) {
+        let writer = self.writer();
+        let state = self.0.state.get();
+        if state.in_block() && !state.is_at_begin() {
+            writer.push(What::Cancel, 0, 0, code::site(site));
+        }
+    }
+
     /// What the transaction has read so far does not count.
     pub(crate) fn restart(self) {
         self.divide(What::Restart, 0);

@@ -233,7 +233,6 @@ pub(crate) struct Holder {
 }
 
 /// No strand's address: every access draws a ticket.
-#[cfg(feature = "parking_lot")]
 const MOVING: usize = usize::MAX;
 
 /// What a thread that is not tracked touches in its only epoch, it has touched.
@@ -245,7 +244,7 @@ const EPOCH: u64 = !3;
 impl Holder {
     /// For a guard that may be sent to another strand. The lock's records do not enclose the
     /// accesses of a strand that recorded only one of the two.
-    #[cfg(feature = "parking_lot")]
+    #[cfg(any(feature = "parking_lot", feature = "tokio"))]
     #[inline]
     pub(crate) fn sendable(pen: Option<Pen>) -> Self {
         let mut holder = Self::new(pen);
@@ -416,6 +415,25 @@ impl<'a> Exclusive<'a> {
         }
     }
 
+    /// The same for a guard that may be given to another strand, whose release must not wait for
+    /// this one's next record.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn sendable(
+        pen: Option<Pen>,
+        object: &'a Object,
+        site: &'static Location<'static>,
+    ) -> Self {
+        if let Some(pen) = pen {
+            pen.acquire(object, site);
+            pen.flush();
+        }
+        Self {
+            object,
+            holder: Holder::sendable(pen),
+            taken: site,
+        }
+    }
+
     /// The content is read.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&self, site: &'static Location<'static>) {
@@ -439,10 +457,10 @@ impl<'a> Exclusive<'a> {
     }
 
     /// The lock is about to let others in, and stays ours among them.
-    #[cfg(since = "1.92")]
+    #[cfg(any(since = "1.92", feature = "tokio"))]
     pub(crate) fn downgrade(self, site: &'static Location<'static>) -> Shared<'a> {
-        let object = self.object;
-        let pen = match self.holder.strand {
+        let (object, before) = (self.object, self.holder.strand);
+        let pen = match before {
             0 => None,
             _ => step(Intent::unlock(object)),
         };
@@ -450,9 +468,13 @@ impl<'a> Exclusive<'a> {
         if let Some(pen) = pen {
             pen.downgrade(object, site);
         }
+        let mut holder = Holder::new(pen);
+        if before == MOVING && holder.strand != 0 {
+            holder.strand = MOVING;
+        }
         Shared {
             object,
-            holder: Holder::new(pen),
+            holder,
             taken: site,
         }
     }
@@ -515,6 +537,23 @@ impl<'a> Shared<'a> {
         Self {
             object,
             holder: Holder::new(pen),
+            taken: site,
+        }
+    }
+
+    /// The same for a guard that may be given to another strand.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn sendable(
+        pen: Option<Pen>,
+        object: &'a Object,
+        site: &'static Location<'static>,
+    ) -> Self {
+        if let Some(pen) = pen {
+            pen.acquire_shared(object, site);
+        }
+        Self {
+            object,
+            holder: Holder::sendable(pen),
             taken: site,
         }
     }

@@ -8,7 +8,7 @@ use crate::record::buffer::chunk::Chunk;
 use crate::record::buffer::code;
 use crate::record::buffer::record::What;
 use crate::record::control::{Intent, Kind};
-use crate::record::strand::{Child, Pen, untracked};
+use crate::record::strand::{Child, Fiber, Part, Pen, Strand, untracked};
 
 /// How far a strand has written.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,12 @@ impl Pen {
         name: Option<&str>,
         site: &'static Location<'static>,
     ) -> Option<Child> {
-        let child = untracked(|| Child::new(self.0.family.get(), name))?;
+        let prepare = |strand: &Strand| {
+            if let Some(name) = name {
+                strand.set_name(name.into());
+            }
+        };
+        let child = untracked(|| Child::new(self.0.family.get(), prepare))?;
         self.announce(Intent::of_strand(Kind::Fork, child.id(), site));
         self.writer()
             .push(What::Fork, child.id(), 0, code::site(site));
@@ -34,6 +39,21 @@ impl Pen {
             untracked(|| child.set_control(control.fork(child.id())));
         }
         Some(child)
+    }
+
+    /// Forks a strand that threads take turns to run.
+    pub(crate) fn fork_fiber(self, part: Part, site: &'static Location<'static>) -> Option<Fiber> {
+        let prepare = |strand: &Strand| {
+            strand.is_run.set(matches!(part, Part::Run(_)));
+            match part {
+                Part::Task => strand.set_spawned(site),
+                Part::Branch | Part::Run(_) => strand.name_as(self.0),
+            }
+        };
+        let child = untracked(|| Child::new(self.0.family.get(), prepare))?;
+        self.writer()
+            .push(What::Fork, child.id(), 0, code::site(site));
+        Some(Fiber::new(child))
     }
 
     /// A strand was joined.

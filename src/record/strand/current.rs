@@ -22,7 +22,7 @@ static UNREGISTERED: Nobody = Nobody::new();
 thread_local! {
     /// Has no destructor, so it costs one load and works until the thread's very end. A pointer,
     /// because in Rust 1.85 a constant cannot have a reference to what has a cell.
-    static CURRENT: Cell<*const Strand> = const { Cell::new(&raw const UNREGISTERED.0) };
+    pub(super) static CURRENT: Cell<*const Strand> = const { Cell::new(&raw const UNREGISTERED.0) };
 
     /// The strand that [`Suspended`] has taken from this thread.
     static SUSPENDED: Cell<Option<&'static Strand>> = const { Cell::new(None) };
@@ -307,7 +307,7 @@ pub(crate) fn name_current_strand() {
 pub(in crate::record) fn name_current(pen: Pen) {
     untracked(|| {
         let thread = std::thread::current();
-        pen.0.set_name(thread.name().unwrap_or(""));
+        pen.0.set_name(thread.name().unwrap_or("").into());
     });
 }
 
@@ -348,6 +348,21 @@ impl Drop for Regroup {
     }
 }
 
+/// Tells the family's reports, if it may have some and this is the strand that tells them.
+///
+/// # Panics
+///
+/// With the reports.
+#[track_caller]
+pub(crate) fn deliver_here() {
+    let Some(Pen(strand)) = pen() else { return };
+    if !std::thread::panicking() && strand.take_reports() {
+        if let Some(host) = host() {
+            host.deliver(strand.family.get());
+        }
+    }
+}
+
 /// A number for a new family.
 pub(crate) fn new_family() -> u32 {
     static FAMILIES: AtomicU32 = AtomicU32::new(1);
@@ -362,26 +377,28 @@ pub(crate) struct Child(NonNull<Strand>);
 unsafe impl Send for Child {}
 
 impl Child {
-    /// A new strand of a family, which the collector is told of.
-    pub(in crate::record) fn new(family: u32, name: Option<&str>) -> Option<Child> {
+    /// A new strand of a family, which the collector is told of once `prepare` is done with it.
+    pub(in crate::record) fn new(family: u32, prepare: impl FnOnce(&Strand)) -> Option<Child> {
         let strand = Strand::allocate(family, true)?;
-        if let Some(name) = name {
-            // SAFETY: ours alone.
-            unsafe { strand.as_ref() }.set_name(name);
-        }
+        // SAFETY: ours alone.
+        prepare(unsafe { strand.as_ref() });
         pool::announce(strand);
         Some(Child(strand))
     }
 
+    /// The strand, which has not written its last record.
+    pub(super) fn strand(&self) -> &Strand {
+        // SAFETY: a strand lives until its exit was read, and `self` is yet to write it.
+        unsafe { self.0.as_ref() }
+    }
+
     /// The strand is controlled from its start on.
     pub(in crate::record) fn set_control(&self, control: Arc<dyn Control>) {
-        // SAFETY: as in `id`, and nobody else uses it yet.
-        unsafe { self.0.as_ref() }.set_control(Some(control));
+        self.strand().set_control(Some(control));
     }
 
     pub(crate) fn id(&self) -> u32 {
-        // SAFETY: a strand lives until its exit was read, and `self` is yet to write it.
-        unsafe { self.0.as_ref() }.id
+        self.strand().id
     }
 
     /// Makes the current thread this strand.
@@ -404,8 +421,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // SAFETY: alive, and ours alone until the exit is published.
-        let strand = unsafe { self.0.as_ref() };
+        let strand = self.strand();
         let control = strand.control().cloned();
         strand.writer().exit();
         if let Some(control) = control {

@@ -4,22 +4,25 @@
 //! what of it is held back.
 
 mod current;
+mod fiber;
 mod origin;
 mod state;
 mod writer;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
+use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::current::{
-    Child, Pen, Suspended, Untracked, current, current_name, exit, is_first_of_family,
-    name_current_strand, never_track_this_thread, new_family, open_blocks, pen, regroup, step,
-    untracked,
+    Child, Pen, Suspended, Untracked, current, current_name, deliver_here, exit,
+    is_first_of_family, name_current_strand, never_track_this_thread, new_family, open_blocks, pen,
+    regroup, step, untracked,
 };
 pub(in crate::record) use self::current::{finish, finish_step, name_current, slow_pen, strand};
+pub(crate) use self::fiber::{Fiber, Part};
 pub(crate) use self::origin::{Origin, Runner};
 use self::state::State;
 pub(in crate::record) use self::writer::Writer;
@@ -66,7 +69,11 @@ pub(crate) struct Strand {
     pub(crate) id: u32,
     pub(crate) first_family: u32,
     pub(crate) first: NonNull<Chunk>,
-    pub(crate) name: OnceLock<Box<str>>,
+    pub(crate) name: OnceLock<Arc<str>>,
+    /// Where a task was spawned.
+    spawned: Cell<Option<&'static Location<'static>>>,
+    /// Whether it is a run of an async block. Written before it is announced.
+    pub(crate) is_run: Cell<bool>,
     /// Of a strand that nobody forked; written before it is announced. Not in here, because most
     /// are forked.
     origin: Cell<Option<NonNull<Origin>>>,
@@ -144,6 +151,8 @@ impl Strand {
             first_family: family,
             first,
             name: OnceLock::new(),
+            spawned: Cell::new(None),
+            is_run: Cell::new(false),
             origin: Cell::new(None),
             next: AtomicPtr::new(ptr::null_mut()),
         }
@@ -210,10 +219,35 @@ impl Strand {
     }
 
     /// Gives the strand its name, if it has none.
-    fn set_name(&self, name: &str) {
-        let _ = self.name.set(name.into());
+    pub(in crate::record) fn set_name(&self, name: Arc<str>) {
+        let _ = self.name.set(name);
         let _writer = self.writer();
         self.state.set(self.state.get().named());
+    }
+
+    /// The strand is a task's, and is named after the place where that was spawned.
+    pub(in crate::record) fn set_spawned(&self, site: &'static Location<'static>) {
+        self.spawned.set(Some(site));
+        let _writer = self.writer();
+        self.state.set(self.state.get().named());
+    }
+
+    /// The strand does a part of what the other one does, and has its name.
+    pub(in crate::record) fn name_as(&self, other: &Strand) {
+        match (other.name.get(), other.spawned.get()) {
+            (Some(name), _) => self.set_name(Arc::clone(name)),
+            (None, Some(site)) => self.set_spawned(site),
+            (None, None) => {}
+        }
+    }
+
+    /// What reports call the strand, where it has a name.
+    pub(crate) fn display_name(&self) -> Option<String> {
+        let task = |site: &Location<'_>| format!("task of {}:{}", site.file(), site.line());
+        match self.name.get() {
+            Some(name) => Some(String::from(&**name)),
+            None => self.spawned.get().map(task),
+        }
     }
 
     /// What may be read of one of the strand's chunks.

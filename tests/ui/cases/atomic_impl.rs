@@ -8,8 +8,12 @@ impl Account {
         Account(0)
     }
 
-    async fn load(&self) -> u64 {
+    const fn id(&self) -> u64 {
         self.0
+    }
+
+    fn load(&self) -> impl Future<Output = u64> {
+        async { self.0 }
     }
 
     #[not_atomic]

@@ -6,7 +6,7 @@ const fn constant() -> u8 {
 }
 
 #[atomic]
-pub(crate) async unsafe fn waits() {}
+pub(crate) const unsafe fn unchecked() {}
 
 struct Account;
 
