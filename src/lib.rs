@@ -338,6 +338,15 @@
     doc = "[check-module]: https://docs.rs/aerodrome/latest/aerodrome/check/index.html\n[predict-module]: https://docs.rs/aerodrome/latest/aerodrome/predict/index.html\n[lattice-module]: https://docs.rs/aerodrome/latest/aerodrome/lattice/index.html\n[report-module]: https://docs.rs/aerodrome/latest/aerodrome/report/index.html\n[trace-module]: https://docs.rs/aerodrome/latest/aerodrome/trace/index.html"
 )]
 
+#[cfg(all(
+    test,
+    feature = "check",
+    feature = "crossbeam-channel",
+    feature = "crossbeam-utils",
+    feature = "once_cell",
+    feature = "parking_lot-arc_lock"
+))]
+mod announcements;
 pub mod cell;
 #[cfg(feature = "trace")]
 pub mod check;
