@@ -219,7 +219,7 @@
 //!
 //! `AERODROME_SCHEDULES=200` does so for every `#[aerodrome::test]`, `cargo aerodrome test
 //! --schedules 200` for every `#[test]` of an unchanged workspace, and [`explore`][explore-fn] for a
-//! closure. [Its page](mod@explore) says what is controlled, and what is not.
+//! closure. [Its page][explore-page] says what is controlled, and what is not.
 //!
 //! # Other schedules
 //!
@@ -338,11 +338,11 @@
 //!
 #![cfg_attr(
     feature = "check",
-    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check\n[explore-fn]: fn@explore"
+    doc = "[`Config`]: Config\n[`on_violation`]: on_violation\n[check-fn]: fn@check\n[explore-fn]: fn@explore\n[explore-page]: mod@explore"
 )]
 #![cfg_attr(
     not(feature = "check"),
-    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[explore-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.explore.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
+    doc = "[`Config`]: https://docs.rs/aerodrome/latest/aerodrome/struct.Config.html\n[explore-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.explore.html\n[explore-page]: https://docs.rs/aerodrome/latest/aerodrome/explore/index.html\n[`on_violation`]: https://docs.rs/aerodrome/latest/aerodrome/fn.on_violation.html\n[check-fn]: https://docs.rs/aerodrome/latest/aerodrome/fn.check.html"
 )]
 #![cfg_attr(
     feature = "trace",

@@ -146,7 +146,7 @@ pub use aerodrome_macros::not_atomic;
 /// # Arguments
 ///
 /// - `runs = 20`: how often the test runs, at least once. Without it: once.
-/// - `schedules = 200`: the test is [explored](mod@crate::explore): it runs on so many schedules at
+/// - `schedules = 200`: the test is explored (`aerodrome::explore`): it runs on so many schedules at
 ///   most. With `plan = "pos"`, `seed = 7` and `time = "5s"` to say which, and for how long. A test
 ///   with `#[should_panic]` is not explored.
 /// - `crate = path`: where aerodrome is found, if not at `::aerodrome`.
@@ -198,7 +198,7 @@ pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Runs `f`, which may wait for what aerodrome does not see: another process, say. While it does,
-/// the other threads of an [explored](mod@crate::explore) test go on.
+/// the other threads of an explored test (`aerodrome::explore`) go on.
 ///
 /// A thread that waits in such a way is noticed after a while all the same; this says it at once.
 /// Where nothing is explored, and without the feature `check`, it calls `f`.

@@ -33,7 +33,7 @@ const SHRINKS: usize = 300;
 /// See [`SHRINKS`].
 const SHRINKING: Duration = Duration::from_secs(3);
 
-/// Runs `f` under many schedules, until one goes wrong. See the [module](self).
+/// Runs `f` under many schedules, until one goes wrong. See the [module](mod@crate::explore).
 ///
 /// What counts as going wrong: a violation, a panic of `f`, an error that it returns, a deadlock,
 /// and a livelock. `AERODROME_REPLAY` has it run that schedule alone.

@@ -14,22 +14,22 @@
 //! which a plan answers alike are the same run, unless the program depends on something else. A
 //! plan notices that ([`Plan::begin`] of `all` and of a replay say what they expect).
 
-mod all;
-mod coverage;
+pub mod all;
+pub mod coverage;
 mod known;
-mod mix;
+pub mod mix;
 mod name;
-mod obligation;
-mod pct;
-mod pos;
+pub mod obligation;
+pub mod pct;
+pub mod pos;
 mod priority;
 mod random;
-mod replay;
-mod rf;
-mod schedule;
-mod shrink;
-mod surw;
-mod walk;
+pub mod replay;
+pub mod rf;
+pub mod schedule;
+pub mod shrink;
+pub mod surw;
+pub mod walk;
 #[cfg(feature = "check")]
 mod wanted;
 
