@@ -338,7 +338,7 @@ fn shells_and_manuals_know_every_command() {
 
 #[test]
 fn colour_is_as_asked_for_and_quiet_leaves_the_exit_code() {
-    let folder = Folder::new("terminal");
+    let folder = Folder::new("colour");
     let file = folder.file("a.std", VIOLATION);
     let coloured = |arguments: &[&str]| run(arguments).out.contains("\x1b[");
     assert!(coloured(&["check", "--color", "always", &file]));
