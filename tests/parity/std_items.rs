@@ -117,7 +117,7 @@ fn declares(source: &str, name: &str) -> bool {
     source.match_indices(name).any(|(at, _)| {
         let before = source[..at].chars().next_back();
         let after = source[at + name.len()..].chars().next();
-        before == Some(' ') && matches!(after, Some('(' | '<'))
+        before == Some(' ') && matches!(after, Some('(' | '<' | ','))
     })
 }
 
